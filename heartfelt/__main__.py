@@ -1,0 +1,5 @@
+"""`python -m heartfelt` is the `heartfelt` command."""
+
+from heartfelt.cli import main
+
+main()

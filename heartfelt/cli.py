@@ -1,0 +1,106 @@
+"""The command line: one table, command → function. A command's module is imported when it is called."""
+
+import errno
+import importlib
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+import heartfelt
+from heartfelt.errors import HeartfeltError
+
+# group → command → where its click function lives. The functions do no work of their own: they read the
+# arguments, call the function that a notebook would call, and print what it returns.
+COMMANDS: dict[str, dict[str, str]] = {
+    "corpora": {
+        "list": "heartfelt.corpora.commands:list_",
+        "describe": "heartfelt.corpora.commands:describe",
+        "check": "heartfelt.corpora.commands:check",
+        "export": "heartfelt.corpora.commands:export",
+        "pull": "heartfelt.corpora.commands:pull",
+    },
+}
+
+GROUPS = {
+    "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
+}
+
+
+class _Group(click.Group):
+    """A group whose commands are named in COMMANDS and imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS[str(self.name)])
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        target = COMMANDS[str(self.name)].get(name)
+        if target is None:
+            return None
+        module, function = target.split(":")
+        command: click.Command = getattr(importlib.import_module(module), function)
+        return command
+
+
+@click.group(help="Heartfelt: hear how a person feels, answer as a good listener would.")
+@click.version_option(heartfelt.__version__, prog_name="heartfelt")
+@click.option("--traceback", is_flag=True, help="Show where an error comes from (for developers).")
+def app(traceback: bool) -> None:
+    pass
+
+
+for _name, _help in GROUPS.items():
+    app.add_command(_Group(_name, help=_help))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 done and something was found (check), 2 an error, 130 interrupted."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code: Any = app.main(arguments, prog_name="heartfelt", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as help_:
+        click.echo(help_.format_message())
+        return 2
+    except click.UsageError as problem:
+        where = problem.ctx.command_path if problem.ctx else "heartfelt"
+        return _say(f"{problem.format_message()} Try: {where} --help")
+    except click.ClickException as problem:
+        return _say(problem.format_message())
+    except (KeyboardInterrupt, click.Abort):
+        return _say("Stopped. Nothing was half-written.", 130)
+    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as problem:
+        if "--traceback" in arguments:
+            traceback.print_exc()
+            return 2
+        if isinstance(problem, HeartfeltError):
+            return _say(str(problem))
+        if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
+            return _say("The disk is full. Free some space and run the command again; nothing was half-written.")
+        kind = type(problem).__name__
+        return _say(
+            f"Unexpected {kind}: {problem}. This is a defect: run again with "
+            "'heartfelt --traceback …' and report what it shows."
+        )
+
+
+def _say(message: str, code: int = 2) -> int:
+    """One line on standard error."""
+    print("heartfelt: " + " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Reading files that may be broken, and writing files that never are.
+
+Reading streams: a line at a time, plain or compressed, with its number. What cannot be read becomes a Fault
+(file, line, reason) and is skipped; nothing here raises because of what a file contains.
+Writing goes to a temporary name and is renamed when whole.
+"""
+
+import csv
+import gzip
+import io
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from heartfelt.errors import BadData, HeartfeltError, MissingData, need
+
+# The longest line that we take for text. Official ED test rows with their candidates reach 20 kB.
+LINE_LIMIT = 1 << 20
+
+
+class Fault(NamedTuple):
+    path: Path
+    line: int  # 1-based; a fault of a whole file stands at the line where reading stopped
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+class Faults:
+    """Collects what could not be read. Counts all, keeps the first ones, tells each as it comes."""
+
+    KEPT = 100
+
+    def __init__(self, strict: bool = False, tell: Callable[[Fault], None] | None = None) -> None:
+        self.strict = strict
+        self.tell = tell
+        self.count = 0
+        self.first: list[Fault] = []
+
+    def add(self, path: Path, line: int, reason: str) -> None:
+        fault = Fault(path, line, reason)
+        if self.strict:
+            raise BadData(f"{fault} (refused because of --strict; without it the row is skipped)")
+        self.count += 1
+        if len(self.first) < self.KEPT:
+            self.first.append(fault)
+        if self.tell:
+            self.tell(fault)
+
+
+def open_binary(path: Path) -> IO[bytes]:
+    """Open a file for reading, unpacked if its name ends in .gz or .zst."""
+    try:
+        if path.suffix == ".gz":
+            return gzip.open(path, "rb")
+        if path.suffix == ".zst":
+            zstandard = need("zstandard", "curate", f"Reading {path.name}")
+            # Reddit's monthly dumps are packed with a 2 GiB window (zstd --long=31).
+            unpack = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+            return io.BufferedReader(unpack.stream_reader(path.open("rb"), closefd=True), 1 << 20)
+        return path.open("rb", buffering=1 << 20)
+    except FileNotFoundError:
+        raise MissingData(f"There is no file {path}") from None
+    except PermissionError:
+        raise MissingData(f"The file {path} may not be read: permission denied") from None
+
+
+def unpack_errors() -> tuple[type[Exception], ...]:
+    """What a broken or cut-off compressed file may raise while it is read."""
+    errors: tuple[type[Exception], ...] = (EOFError, gzip.BadGzipFile, zlib.error)
+    try:
+        import zstandard
+    except ImportError:
+        return errors
+    return (*errors, zstandard.ZstdError)
+
+
+def lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers, without their ends. Unreadable ones become faults."""
+    if path.is_dir():
+        faults.add(path, 1, "is a folder, not a file")
+        return
+    number = 0
+    broken = unpack_errors()
+    with open_binary(path) as file:
+        try:
+            while raw := file.readline(LINE_LIMIT):
+                number += 1
+                if number == 1:
+                    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+                        faults.add(path, 1, "is encoded as UTF-16; save it as UTF-8")
+                        return
+                    raw = raw.removeprefix(b"\xef\xbb\xbf")
+                if len(raw) >= LINE_LIMIT and not raw.endswith(b"\n"):
+                    faults.add(path, number, f"line longer than {LINE_LIMIT >> 20} MiB")
+                    while (raw := file.readline(LINE_LIMIT)) and not raw.endswith(b"\n"):
+                        pass
+                    continue
+                try:
+                    line = raw.decode("utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as problem:
+                    faults.add(path, number, f"not UTF-8: byte {raw[problem.start]:#04x} at {problem.start}")
+                    continue
+                if "\0" in line:
+                    faults.add(path, number, "holds a NUL byte; is this a text file?")
+                    continue
+                yield number, line
+        except broken as problem:
+            faults.add(path, number + 1, f"the compressed file is broken or cut off here ({problem})")
+            return
+        except OSError as problem:
+            faults.add(path, number + 1, f"cannot be read on from here ({problem.strerror or problem})")
+            return
+    if number == 0:
+        faults.add(path, 1, "the file is empty")
+
+
+class Row(NamedTuple):
+    line: int  # where the row starts
+    fields: dict[str, str]
+
+
+def csv_rows(
+    path: Path, faults: Faults, columns: Sequence[str], delimiter: str = ",", hint: str = ""
+) -> Iterator[Row]:
+    """The rows of a quoted CSV file as dicts with at least these columns. A quoted field may span lines."""
+    at = 0  # the line that was read last
+
+    def texts() -> Iterator[str]:
+        nonlocal at
+        for at, line in lines(path, faults):  # noqa: B007 - `at` is read below
+            yield line + "\n"
+
+    reader = csv.reader(texts(), delimiter=delimiter)
+    header: list[str] | None = None
+    while True:
+        start = at + 1
+        try:
+            values = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            faults.add(path, start, f"not CSV: {problem}")
+            continue
+        if not values:
+            continue
+        if header is None:
+            header = [name.strip() for name in values]
+            if missing := [name for name in columns if name not in header]:
+                faults.add(path, start, missing_columns(missing, header, hint))
+                return
+            continue
+        if len(values) != len(header):
+            faults.add(path, start, f"{len(values)} fields where the header has {len(header)}")
+            continue
+        yield Row(start, dict(zip(header, values, strict=True)))
+
+
+def missing_columns(missing: Sequence[str], header: Sequence[str], hint: str = "") -> str:
+    names = ", ".join(f"'{name}'" for name in missing)
+    return f"no column {names}; the columns are: {', '.join(header)[:200]}" + (f" ({hint})" if hint else "")
+
+
+@contextmanager
+def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file for writing that appears under its name only when it is whole."""
+    path = Path(path)
+    if path.is_dir():
+        raise HeartfeltError(f"{path} is a folder; name a file to write")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as problem:
+        raise HeartfeltError(f"Cannot write {path}: {problem.strerror}") from None
+    temporary = Path(name)
+    try:
+        encoding = None if "b" in mode else "utf-8"
+        with os.fdopen(handle, mode, encoding=encoding) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException as problem:
+        temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise HeartfeltError(f"Could not write {path}: {problem.strerror}; nothing was written") from None
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
