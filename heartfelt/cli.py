@@ -58,10 +58,12 @@ for _name, _help in GROUPS.items():
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 done and something was found (check), 2 an error, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    sys.exit(_run(arguments))
+    # Taken wherever it stands: who wants a traceback has just seen an error and appends it.
+    wanted = "--traceback" in arguments
+    sys.exit(_run([argument for argument in arguments if argument != "--traceback"], wanted))
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], show_traceback: bool) -> int:
     try:
         code: Any = app.main(arguments, prog_name="heartfelt", standalone_mode=False)
         sys.stdout.flush()
@@ -82,7 +84,7 @@ def _run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as problem:
-        if "--traceback" in arguments:
+        if show_traceback:
             traceback.print_exc()
             return 2
         if isinstance(problem, HeartfeltError):
@@ -92,7 +94,7 @@ def _run(arguments: list[str]) -> int:
         kind = type(problem).__name__
         return _say(
             f"Unexpected {kind}: {problem}. This is a defect: run again with "
-            "'heartfelt --traceback …' and report what it shows."
+            "--traceback and report what it shows."
         )
 
 

@@ -80,8 +80,11 @@ def unpack_errors() -> tuple[type[Exception], ...]:
     return (*errors, zstandard.ZstdError)
 
 
-def lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers, without their ends. Unreadable ones become faults."""
+def lines(path: Path, faults: Faults, fallback: str | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers, without their ends. Unreadable ones become faults.
+
+    fallback: the encoding of lines that are not UTF-8, for corpora that are known to be older than it.
+    """
     if path.is_dir():
         faults.add(path, 1, "is a folder, not a file")
         return
@@ -104,8 +107,11 @@ def lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
                 try:
                     line = raw.decode("utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as problem:
-                    faults.add(path, number, f"not UTF-8: byte {raw[problem.start]:#04x} at {problem.start}")
-                    continue
+                    if fallback is None:
+                        byte = raw[problem.start]
+                        faults.add(path, number, f"not UTF-8: byte {byte:#04x} at column {problem.start + 1}")
+                        continue
+                    line = raw.decode(fallback).rstrip("\r\n")
                 if "\0" in line:
                     faults.add(path, number, "holds a NUL byte; is this a text file?")
                     continue

@@ -41,3 +41,15 @@ STOP_WORDS: frozenset[str] = frozenset(
 def content_words(text: str) -> list[str]:
     """The words of a text without STOP_WORDS."""
     return [word for word in words(text) if word not in STOP_WORDS]
+
+
+_NO_SPACE_BEFORE = re.compile(r" +([,.!?;:%)\]}…]|n't\b|'(?:s|m|re|ve|ll|d|t)\b)", re.IGNORECASE)
+_NO_SPACE_AFTER = re.compile(r"([(\[{$#]) +")
+_APOSTROPHE = re.compile(r"(\w) ?[’'] ?(s|m|re|ve|ll|d|t)\b", re.IGNORECASE)
+
+
+def detokenized(text: str) -> str:
+    """Undo the spaces that a tokeniser put in: "You haven 't slept ?" → "You haven't slept?"."""
+    text = _APOSTROPHE.sub(r"\1'\2", " ".join(text.split()))
+    text = _NO_SPACE_BEFORE.sub(r"\1", text)
+    return _NO_SPACE_AFTER.sub(r"\1", text)

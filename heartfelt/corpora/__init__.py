@@ -1,0 +1,123 @@
+"""Where dialogues come from: one reader a file, one line a corpus.
+
+    >>> from heartfelt import corpora
+    >>> for dialogue in corpora.load("empathetic_dialogues", "train"): ...
+
+To add a corpus: a file with a docstring (source, licence, fields, known faults) and a `read` function that
+yields Dialogues, a line in CORPORA, and a golden fixture in tests/corpora/fixtures.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from heartfelt.corpora import (
+    arabic,
+    chitchat,
+    cornell,
+    dailydialog,
+    edos,
+    emotone,
+    empathetic_dialogues,
+    empathetic_intents,
+    epitome,
+    newsgroups,
+    own,
+    reddit,
+    reddit_dumps,
+)
+from heartfelt.corpora.corpus import Corpus
+from heartfelt.dialogue import Dialogue
+from heartfelt.errors import BadData, MissingData, UnknownName
+from heartfelt.files import Faults
+
+CORPORA: dict[str, Corpus] = {
+    corpus.name: corpus
+    for corpus in (
+        empathetic_dialogues.CORPUS,
+        empathetic_intents.CORPUS,
+        empathetic_intents.UTTERANCES,
+        empathetic_intents.NGRAMS,
+        empathetic_intents.SEEDS,
+        edos.CORPUS,
+        dailydialog.CORPUS,
+        reddit.CORPUS,
+        reddit_dumps.CORPUS,
+        cornell.CORPUS,
+        newsgroups.CORPUS,
+        chitchat.CORPUS,
+        arabic.CORPUS,
+        emotone.CORPUS,
+        epitome.CORPUS,
+    )
+}
+
+
+def data_folder(data: Path | str | None = None) -> Path:
+    """Where the corpora lie: the argument, or $HEARTFELT_DATA, or the user's cache, where `pull` puts them."""
+    if chosen := data or os.environ.get("HEARTFELT_DATA"):
+        return Path(chosen).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser() / "heartfelt" / "data"
+
+
+def find(name: str) -> Corpus:
+    """A corpus by its name, or by the path of a file or folder in our own format."""
+    if name in CORPORA:
+        return CORPORA[name]
+    if name.endswith(own.ENDINGS) or "/" in name or os.sep in name or Path(name).exists():
+        path = Path(name).expanduser()
+        if not path.exists():
+            raise MissingData(f"There is no file or folder {name}")
+        return own.corpus_at(path)
+    raise UnknownName("corpus", name, CORPORA)
+
+
+def load(
+    name: str,
+    split: str | None = None,
+    *,
+    data: Path | str | None = None,
+    strict: bool = False,
+    faults: Faults | None = None,
+) -> Iterator[Dialogue]:
+    """Read a corpus, one dialogue at a time; memory does not grow with the file.
+
+    name: a name in CORPORA, or the path of a JSONL or Parquet file of ours.
+    split: one of its splits; all of them, one after the other, if left out.
+    data: the folder where corpora lie; see data_folder.
+    strict: refuse the first fault instead of skipping and counting it.
+    faults: gathers what was skipped. Without it, a line on standard error says how much it was.
+    """
+    corpus = find(name)
+    if split is not None and split not in corpus.splits:
+        raise UnknownName(f"split of {name}", split, corpus.splits)
+    folder = data_folder(data) / corpus.folder
+    if not folder.exists():
+        raise MissingData(
+            f"The corpus {name} is not at {folder}: heartfelt corpora pull {name}, "
+            "or point HEARTFELT_DATA (or --data) at the folder that holds it"
+        )
+    return _read(corpus, folder, (split,) if split else corpus.splits, strict, faults)
+
+
+def _read(
+    corpus: Corpus, folder: Path, splits: tuple[str, ...], strict: bool, told: Faults | None
+) -> Iterator[Dialogue]:
+    faults = told if told is not None else Faults(strict)
+    count = 0
+    for split in splits:
+        for dialogue in corpus.read(folder, split, faults):
+            count += 1
+            yield dialogue
+    if faults.count and not count:
+        raise BadData(f"Nothing could be read of {corpus.name}: {faults.first[0]}")
+    if faults.count and told is None:
+        print(skipped(corpus.name, faults), file=sys.stderr)
+
+
+def skipped(name: str, faults: Faults) -> str:
+    """One line that says how much was skipped, the first of it, and how to see the rest."""
+    what = "1 fault" if faults.count == 1 else f"{faults.count:,} faults"
+    return f"{name}: skipped {what}, first {faults.first[0]} (all: heartfelt corpora check {name})"
