@@ -90,7 +90,9 @@ def _run(arguments: list[str], show_traceback: bool) -> int:
         if isinstance(problem, HeartfeltError):
             return _say(str(problem))
         if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
-            return _say("The disk is full. Free some space and run the command again; nothing was half-written.")
+            return _say(
+                "The disk is full. Free some space and run the command again; nothing was half-written."
+            )
         kind = type(problem).__name__
         return _say(
             f"Unexpected {kind}: {problem}. This is a defect: run again with "

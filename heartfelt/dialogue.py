@@ -1,8 +1,8 @@
 """The nouns that travel through Heartfelt: Turn, Dialogue, Reply. Frozen values, JSON both ways.
 
-    >>> hello = Dialogue("d1", (Turn("speaker", "I got the job!"), Turn("listener", "Congratulations!")))
-    >>> Dialogue.from_json(hello.to_json()) == hello
-    True
+>>> hello = Dialogue("d1", (Turn("speaker", "I got the job!"), Turn("listener", "Congratulations!")))
+>>> Dialogue.from_json(hello.to_json()) == hello
+True
 """
 
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from heartfelt.errors import BadData, HeartfeltError, MissingData, need
 
@@ -32,20 +32,31 @@ class Fault(NamedTuple):
 
 
 class Faults:
-    """Collects what could not be read. Counts all, keeps the first ones, tells each as it comes."""
+    """Collects what could not be read. Counts all, keeps the first ones, tells each as it comes.
+
+    A fault that was told before is not told again: some corpora read one file for each of their splits.
+    """
 
     KEPT = 100
+    LONGEST = 300  # characters of a reason
 
     def __init__(self, strict: bool = False, tell: Callable[[Fault], None] | None = None) -> None:
         self.strict = strict
         self.tell = tell
         self.count = 0
         self.first: list[Fault] = []
+        self._told: set[int] = set()
 
     def add(self, path: Path, line: int, reason: str) -> None:
-        fault = Fault(path, line, reason)
+        # A reason may quote the file: nothing of it may move the cursor or break the line.
+        shown = "".join(char if char.isprintable() else " " for char in reason)
+        fault = Fault(path, line, " ".join(shown.split())[: self.LONGEST])
         if self.strict:
             raise BadData(f"{fault} (refused because of --strict; without it the row is skipped)")
+        known = len(self._told)
+        self._told.add(hash(fault))
+        if len(self._told) == known:
+            return
         self.count += 1
         if len(self.first) < self.KEPT:
             self.first.append(fault)
@@ -57,17 +68,49 @@ def open_binary(path: Path) -> IO[bytes]:
     """Open a file for reading, unpacked if its name ends in .gz or .zst."""
     try:
         if path.suffix == ".gz":
-            return gzip.open(path, "rb")
+            return cast(IO[bytes], gzip.open(path, "rb"))
         if path.suffix == ".zst":
-            zstandard = need("zstandard", "curate", f"Reading {path.name}")
-            # Reddit's monthly dumps are packed with a 2 GiB window (zstd --long=31).
-            unpack = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-            return io.BufferedReader(unpack.stream_reader(path.open("rb"), closefd=True), 1 << 20)
+            return io.BufferedReader(_ZstdFile(path), 1 << 20)
         return path.open("rb", buffering=1 << 20)
     except FileNotFoundError:
         raise MissingData(f"There is no file {path}") from None
     except PermissionError:
         raise MissingData(f"The file {path} may not be read: permission denied") from None
+
+
+class _ZstdFile(io.RawIOBase):
+    """A zstd file as it unpacks, over all of its frames. Unlike the library's reader, it tells a file that
+    ends from one that was cut off."""
+
+    def __init__(self, path: Path) -> None:
+        zstandard = need("zstandard", "curate", f"Reading {path.name}")
+        # Reddit's monthly dumps are packed with a 2 GiB window (zstd --long=31).
+        self._frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        self._frame: Any = None
+        self._packed = path.open("rb")
+        self._unpacked = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._unpacked:
+            chunk = (self._frame.unused_data if self._frame else b"") or self._packed.read(1 << 17)
+            if not chunk:
+                if self._frame and not self._frame.eof:
+                    raise EOFError("it ends inside a frame")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._frames.decompressobj()
+            self._unpacked = memoryview(self._frame.decompress(chunk))
+        size = min(len(buffer), len(self._unpacked))
+        buffer[:size] = self._unpacked[:size]
+        self._unpacked = self._unpacked[size:]
+        return size
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
 
 
 def unpack_errors() -> tuple[type[Exception], ...]:

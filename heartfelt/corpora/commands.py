@@ -31,7 +31,7 @@ from heartfelt.corpora.describe import describe as describe_corpus
 from heartfelt.corpora.near_duplicates import NEAR, Openings
 from heartfelt.dialogue import Dialogue
 from heartfelt.errors import HeartfeltError, InvalidValue
-from heartfelt.files import Fault, Faults, writing
+from heartfelt.files import Fault, Faults
 from heartfelt.report import write_page
 from heartfelt.text import STOP_WORDS
 
@@ -82,7 +82,9 @@ def list_(data: Path | None, long: bool, as_json: bool) -> None:
     folder = corpora.data_folder(data)
     entries = [(corpus, (folder / corpus.folder).exists()) for corpus in corpora.CORPORA.values()]
     if as_json:
-        click.echo(json.dumps([_facts(corpus, here) for corpus, here in entries], indent=2, ensure_ascii=False))
+        click.echo(
+            json.dumps([_facts(corpus, here) for corpus, here in entries], indent=2, ensure_ascii=False)
+        )
         return
     if long:
         for corpus, here in entries:
@@ -240,9 +242,7 @@ def export(name: str, to: Path, split: str | None, form: str, data: Path | None,
             click.echo(corpora.skipped(name, faults), err=True)
 
 
-def _stepping(
-    dialogues: Iterator[Dialogue], split: str, step: Callable[[str], None]
-) -> Iterator[Dialogue]:
+def _stepping(dialogues: Iterator[Dialogue], split: str, step: Callable[[str], None]) -> Iterator[Dialogue]:
     for dialogue in dialogues:
         step(split)
         yield dialogue

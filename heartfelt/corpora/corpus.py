@@ -1,7 +1,7 @@
 """What a corpus is: a name, a folder, its splits, and a function that reads one split as Dialogues."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class SeenIds:
 
 
 def alternating(
-    texts: list[str], labels: list[str | None] | None = None, listener_opens: bool = False
+    texts: list[str], labels: Sequence[str | None] | None = None, listener_opens: bool = False
 ) -> tuple[Turn, ...]:
     """Turns of two people who take turns: whoever opens is the speaker, the other one listens."""
     roles = (LISTENER, SPEAKER) if listener_opens else (SPEAKER, LISTENER)

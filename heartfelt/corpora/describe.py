@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from heartfelt import corpora
 from heartfelt.corpora.corpus import Corpus
@@ -71,9 +73,9 @@ class Description:
             "corpus": self.corpus.name,
             "title": self.corpus.title,
             "licence": self.corpus.section("Licence"),
-            "splits": [asdict(split) for split in self.splits],
-            "words": [asdict(entry) for entry in self.words],
-            "overlaps": [asdict(overlap) for overlap in self.overlaps],
+            **msgspec.to_builtins(
+                {"splits": self.splits, "words": self.words, "overlaps": self.overlaps}, str_keys=True
+            ),
             "faults": {"count": self.faults.count, "first": [str(fault) for fault in self.faults.first]},
         }
 

@@ -40,9 +40,7 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
             if where not in (split, None):
                 continue
             if where is None:
-                # Said once, while reading the first split.
-                if split == CORPUS.splits[0]:
-                    faults.add(path, rows[0].line, f"'{id_[:60]}' is not an id of EmpatheticDialogues")
+                faults.add(path, rows[0].line, f"'{id_[:60]}' is not an id of EmpatheticDialogues")
                 continue
             if seen.again(id_):
                 faults.add(path, rows[0].line, f"dialogue '{id_}' came before; its rows here are skipped")
@@ -63,7 +61,9 @@ def _dialogue(id_: str, emotion: str, rows: list[Row], path: Path, faults: Fault
             situation = text
         elif row["Type"] == "utterance" and row["Actor"] in (SPEAKER, LISTENER):
             if row["Label"] not in LABELS:
-                faults.add(path, line, f"unknown label '{row['Label'][:40]}'; the dialogue is kept up to here")
+                faults.add(
+                    path, line, f"unknown label '{row['Label'][:40]}'; the dialogue is kept up to here"
+                )
                 break
             turns.append(Turn(row["Actor"], text, row["Label"]))
         else:
@@ -153,9 +153,7 @@ def read_seeds(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
     for label in _SEED_LABELS:
         for number, line in lines(folder / "manual_annotations" / f"{label}.txt", faults):
             if line.strip():
-                yield Dialogue(
-                    f"{label}-{number}", (Turn(LISTENER, line.strip(), label),), source=SEEDS.name
-                )
+                yield Dialogue(f"{label}-{number}", (Turn(LISTENER, line.strip(), label),), source=SEEDS.name)
 
 
 UTTERANCES = Corpus(

@@ -32,6 +32,7 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
         faults.add(path, 1, "is a folder, not a file")
         return
     count = 0
+    broken: tuple[type[Exception], ...] = (tarfile.TarError, OSError, *unpack_errors())
     try:
         with tarfile.open(path, "r|gz") as archive:
             for count, member in enumerate(archive, start=1):
@@ -50,7 +51,7 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
                     faults.add(path, count, f"{member.name[:80]}: an empty message")
     except FileNotFoundError:
         raise MissingData(f"There is no file {path}") from None
-    except (tarfile.TarError, OSError, *unpack_errors()) as problem:
+    except broken as problem:
         # The "line" of an archive is the count of its members.
         faults.add(path, count + 1, f"the archive is broken or cut off here ({problem})")
 

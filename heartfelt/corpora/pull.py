@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -40,7 +41,7 @@ def pull(corpus: Corpus, data: Path, progress: Progress = lambda name, done, tot
     said = []
     for download in corpus.downloads:
         name = PurePosixPath(unquote(urlsplit(download.url).path)).name
-        file = fetch(download.url, stage / name, lambda done, total, name=name: progress(name, done, total))
+        file = fetch(download.url, stage / name, partial(progress, name))
         digest = sha256(file)
         if download.sha256 and digest != download.sha256:
             file.unlink()

@@ -36,27 +36,37 @@ class _Comment(msgspec.Struct):
     body: str
     author: str = ""
     subreddit: str = ""
-    created_utc: int | str = 0
+    created_utc: int | str = 0  # older dumps quote it
+
+    @property
+    def when(self) -> int:
+        return int(self.created_utc) if str(self.created_utc).isdecimal() else 0
+
+
+# A comment on its way through the parts: which file and line it came from, and itself.
+_Placed = tuple[int, int, _Comment]
 
 
 def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
     paths = sorted(path for path in folder.glob("RC_*") if path.suffix in (".zst", ".gz", ".jsonl", ""))
     if not paths:
-        raise MissingData(f"There are no files RC_*.zst in {folder}; put Reddit's monthly comment dumps there")
+        raise MissingData(
+            f"There are no files RC_*.zst in {folder}; put Reddit's monthly comment dumps there"
+        )
     size = sum(path.stat().st_size for path in paths)
     parts = 1 + min(1000, _PARTS_PER_GIB * size >> 30)
     with tempfile.TemporaryDirectory(prefix="heartfelt-reddit-") as scratch:
         files = [Path(scratch) / f"{part}.jsonl" for part in range(parts)]
         _part_by_thread(paths, files, faults)
         for file in files:
-            yield from _threads(file)
+            yield from _threads(file, paths, faults)
 
 
 def _part_by_thread(paths: list[Path], files: list[Path], faults: Faults) -> None:
     decode, encode = msgspec.json.Decoder(_Comment).decode, msgspec.json.encode
     with ExitStack() as stack:
         outs = [stack.enter_context(file.open("wb")) for file in files]
-        for path in paths:
+        for index, path in enumerate(paths):
             for number, line in lines(path, faults):
                 try:
                     comment = decode(line)
@@ -65,18 +75,21 @@ def _part_by_thread(paths: list[Path], files: list[Path], faults: Faults) -> Non
                     continue
                 if comment.body.strip() and comment.body not in _GONE:
                     out = outs[crc32(comment.link_id.encode()) % len(outs)]
-                    out.write(encode(comment) + b"\n")
+                    out.write(encode((index, number, comment)) + b"\n")
 
 
-def _threads(file: Path) -> Iterator[Dialogue]:
+def _threads(file: Path, paths: list[Path], faults: Faults) -> Iterator[Dialogue]:
     """The dialogues of all threads in one part."""
     comments: dict[str, _Comment] = {}
-    with file.open("rb") as lines_:
-        for line in lines_:
-            comment = msgspec.json.decode(line, type=_Comment)
+    decode = msgspec.json.Decoder(_Placed).decode
+    with file.open("rb") as records:
+        for record in records:
+            index, number, comment = decode(record)
+            if comment.id in comments:
+                faults.add(paths[index], number, f"comment '{comment.id[:20]}' came before")
             comments.setdefault(comment.id, comment)
     answers: dict[str, list[_Comment]] = {}
-    for comment in sorted(comments.values(), key=lambda c: (int(c.created_utc or 0), c.id)):
+    for comment in sorted(comments.values(), key=lambda c: (c.when, c.id)):
         answers.setdefault(comment.parent_id.removeprefix("t1_"), []).append(comment)
     for comment in comments.values():
         parent = comment.parent_id.removeprefix("t1_")

@@ -1,0 +1,46 @@
+"""What all tests share: where the real corpora and the self-written ones lie."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def _real_data() -> Path | None:
+    named = os.environ.get("HEARTFELT_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    return folder if (folder / "empathetic_dialogues" / "train.csv").exists() else None
+
+
+# Read before `untouched` below hides the variable from the code under test.
+_DATA = _real_data()
+
+
+@pytest.fixture
+def data() -> Path:
+    """The folder of the real corpora; a test that asks for it is skipped where they are absent."""
+    if _DATA is None:
+        pytest.skip("needs the real corpora: set HEARTFELT_DATA to a folder laid out as docs/corpora.md says")
+    return _DATA
+
+
+@pytest.fixture
+def fixtures() -> Path:
+    """A data folder in which every corpus is a few self-written rows in its real format."""
+    return Path(__file__).parent / "corpora" / "fixtures"
+
+
+@pytest.fixture(autouse=True)
+def untouched(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees the developer's own settings, or writes into their cache."""
+    monkeypatch.delenv("HEARTFELT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever asks for `data` is marked with it, so that `-m 'not data'` leaves them out."""
+    for item in items:
+        if "data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
