@@ -74,8 +74,8 @@ def open_binary(path: Path) -> IO[bytes]:
         return path.open("rb", buffering=1 << 20)
     except FileNotFoundError:
         raise MissingData(f"There is no file {path}") from None
-    except PermissionError:
-        raise MissingData(f"The file {path} may not be read: permission denied") from None
+    except OSError as problem:
+        raise MissingData(f"The file {path} cannot be opened: {problem.strerror}") from None
 
 
 class _ZstdFile(io.RawIOBase):

@@ -68,3 +68,6 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         corpora.load("20news", "dev")
     with pytest.raises(MissingData, match=r"heartfelt corpora pull edos"):
         corpora.load("edos", data=tmp_path)
+    (tmp_path / "empathetic_dialogues").write_text("a file where a folder should be")
+    with pytest.raises(MissingData, match="Not a directory"):
+        list(corpora.load("empathetic_dialogues", data=tmp_path))
