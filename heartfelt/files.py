@@ -7,6 +7,7 @@ Writing goes to a temporary name and is renamed when whole.
 
 import csv
 import gzip
+import hashlib
 import io
 import os
 import tempfile
@@ -213,6 +214,11 @@ def csv_rows(
 def missing_columns(missing: Sequence[str], header: Sequence[str], hint: str = "") -> str:
     names = ", ".join(f"'{name}'" for name in missing)
     return f"no column {names}; the columns are: {', '.join(header)[:200]}" + (f" ({hint})" if hint else "")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

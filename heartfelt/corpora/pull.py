@@ -3,7 +3,6 @@
 Everything happens in a `.part` folder beside the corpus's own; that one appears when it is whole.
 """
 
-import hashlib
 import shutil
 import socket
 import tarfile
@@ -20,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import heartfelt
 from heartfelt.corpora.corpus import Corpus, Download
 from heartfelt.errors import BadData, DownloadFailed
+from heartfelt.files import sha256
 
 _CHUNK = 1 << 16
 _PATIENCE = 60.0  # seconds without a byte
@@ -122,11 +122,6 @@ def _plainly(problem: Exception) -> str:
     if isinstance(cause, TimeoutError):
         return f"no answer for {_PATIENCE:.0f} s"
     return str(cause) or type(cause).__name__
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _place(file: Path, download: Download, whole: Path) -> None:

@@ -1,0 +1,64 @@
+"""Pretrained text encoders: any checkpoint of the hub, a folder, or a GGUF file, as tokens in and states out."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from heartfelt.errors import MissingData
+from heartfelt.models import weights
+
+
+def load_tokenizer(checkpoint: str) -> Tokenizer:
+    tokenizer: Tokenizer = _from(AutoTokenizer, checkpoint)
+    tokenizer.truncation_side = "left"  # of a long conversation, the end matters most
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_encoder(checkpoint: str) -> PreTrainedModel:
+    """The checkpoint without its language-model head, in fp32."""
+    model: PreTrainedModel = _from(AutoModel, checkpoint)
+    return model.float()
+
+
+def separator(tokenizer: Tokenizer) -> str:
+    """What stands between turns: [SEP] or </s> where the checkpoint knows one, a new line elsewhere."""
+    return f" {tokenizer.sep_token} " if tokenizer.sep_token else "\n"
+
+
+def _from(kind: Any, checkpoint: str) -> Any:
+    place = weights.find(checkpoint)
+    try:
+        return kind.from_pretrained(_unpacked(Path(place)) if Path(place).is_dir() else place)
+    except OSError as problem:
+        if Path(place).is_dir():
+            raise MissingData(f"The checkpoint at {place} cannot be loaded: {str(problem).splitlines()[0]}") from None
+        raise MissingData(
+            f"The checkpoint '{checkpoint}' is neither a folder nor reachable on the model hub. Offline there are: "
+            f"{', '.join(weights.WEIGHTS)} (heartfelt models pull NAME)"
+        ) from None
+
+
+def _unpacked(folder: Path) -> Path:
+    """A folder that transformers loads at once: a GGUF file is turned into fp32 safetensors, once."""
+    files = sorted(folder.glob("*.gguf"))
+    if not files or (folder / "config.json").exists():
+        return folder
+    fp32 = folder / "fp32"
+    if not fp32.is_dir():
+        loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=files[0].name, dtype=torch.float32)
+        # A GGUF-loaded model refuses save_pretrained; one built from its config, with its states, does not.
+        del loaded.config.quantization_config
+        model = AutoModelForCausalLM.from_config(loaded.config)
+        model.load_state_dict(loaded.state_dict())
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            whole = Path(scratch) / "fp32"
+            model.save_pretrained(whole)
+            AutoTokenizer.from_pretrained(folder, gguf_file=files[0].name).save_pretrained(whole)
+            whole.rename(fp32)
+    return fp32

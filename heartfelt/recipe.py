@@ -1,0 +1,133 @@
+"""A recipe says how to train one thing: what task, which model, with which numbers. YAML in, dataclasses out.
+
+    task: situations
+    model: encoder_classifier
+    settings: {checkpoint: minilm}
+    training: {epochs: 4, batch_size: 64}
+
+All problems are reported at once. `--set training.epochs=1` changes one value.
+"""
+
+import dataclasses
+import hashlib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from heartfelt.errors import HeartfeltError, MissingData
+
+T = TypeVar("T")
+
+
+class BadRecipe(HeartfeltError):
+    """A recipe with problems: all of them, in one line."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long and how fast to learn."""
+
+    epochs: float = 3.0
+    max_steps: int | None = None  # stop after this many steps, whatever the epochs say
+    batch_size: int = 32  # over all processes
+    learning_rate: float = 1e-4
+    head_learning_rate: float | None = None  # for what is not pretrained; the same where left out
+    warmup_share: float = 0.06  # of all steps
+    weight_decay: float = 0.01
+    label_smoothing: float = 0.0
+    clip: float = 1.0  # gradient norm
+    seed: int = 0
+    evaluate_every: int = 200  # steps; the best state by `metric` is the one that is kept
+    evaluate_on: int | None = None  # so many items of the valid split, drawn once; all of them where left out
+    metric: str = "loss"  # of the valid split: "loss", or a head's accuracy such as "emotion_accuracy"
+    patience: int | None = None  # stop after this many evaluations without a better one
+    checkpoint_minutes: float = 5.0  # a killed run loses no more than this
+
+
+@dataclass(frozen=True)
+class Recipe:
+    task: str  # a name in training.tasks.TASKS
+    model: str  # a name in models.MODELS
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
+    training: Training = field(default_factory=Training)
+    paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
+    note: str = ""  # what stands in for what
+
+    def hash(self) -> str:
+        """What distinguishes this recipe from another: its values, not its file."""
+        return hashlib.sha256(dump(self).encode()).hexdigest()[:12]
+
+
+def load(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
+    """Read a recipe from a YAML file; `changes` are like "training.epochs=1"."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise MissingData(f"The recipe {path} cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadRecipe(f"{path} is not UTF-8 text") from None
+    return parse(text, changes, str(path))
+
+
+def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Recipe:
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as problem:
+        raise BadRecipe(f"{where} is not YAML: {' '.join(str(problem).split())}") from None
+    if not isinstance(values, dict):
+        raise BadRecipe(f"{where} should be a mapping with task, model, settings and training")
+    for change in changes:
+        _change(values, change)
+    recipe, problems = fill(Recipe, values)
+    if problems or recipe is None:
+        raise BadRecipe(f"{where}: {'; '.join(problems)}")
+    return recipe
+
+
+def dump(recipe: Recipe) -> str:
+    """The whole recipe with its defaults, as YAML: what a run folder keeps."""
+    return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True)
+
+
+def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T | None, list[str]]:
+    """Make a dataclass from a mapping. Returns it, or None, and everything that is wrong with the mapping."""
+    problems: list[str] = []
+    arguments: dict[str, Any] = {}
+    types = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in fields:
+            problems.append(f"there is no {prefix}{name}; there is {', '.join(fields)}")
+    for name, spec in fields.items():
+        if name not in values:
+            if spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING:
+                problems.append(f"{prefix}{name} is missing")
+            continue
+        value, wanted = values[name], types[name]
+        if dataclasses.is_dataclass(wanted) and isinstance(value, Mapping):
+            arguments[name], inner = fill(typing.cast(type[Any], wanted), value, f"{prefix}{name}.")
+            problems += inner
+            continue
+        try:
+            arguments[name] = msgspec.convert(value, wanted, strict=False)
+        except msgspec.ValidationError as problem:
+            problems.append(f"{prefix}{name}: {str(problem)[0].lower()}{str(problem)[1:]}")
+    return (None if problems else kind(**arguments)), problems
+
+
+def _change(values: dict[str, Any], change: str) -> None:
+    path, sign, value = change.partition("=")
+    *above, last = path.strip().split(".")
+    if not sign or not last:
+        raise BadRecipe(f"--set takes name=value, e.g. training.epochs=1, not '{change}'")
+    for name in above:
+        values = values.setdefault(name, {})
+        if not isinstance(values, dict):
+            raise BadRecipe(f"--set {path}: '{name}' is a single value, not a group")
+    values[last] = yaml.safe_load(value)

@@ -1,0 +1,1 @@
+"""Training: recipe + corpus → run folder. One engine for all models; resumes; many processes."""

@@ -1,0 +1,88 @@
+"""A run folder: everything that a training was and gave. It can be moved, and loads with no other argument.
+
+    recipe.yaml      the whole recipe, defaults included
+    labels.json      head → labels, in the order of the model's outputs
+    model/           weights and tokenizer, the best state on the valid split
+    metrics.jsonl    a line a step: loss, learning rate; a line an evaluation
+    results.json     scores on valid and test, minutes, hashes of recipe and data, environment
+    predictions/     what the model said of every item of a split: ids, labels, logits
+    README.md        the model card
+    checkpoints/     where an unfinished training goes on from
+"""
+
+import json
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from heartfelt.errors import BadData, HeartfeltError, MissingData
+from heartfelt.files import writing
+from heartfelt.recipe import Recipe, dump, parse
+
+
+@dataclass(frozen=True)
+class Run:
+    folder: Path
+
+    @property
+    def recipe(self) -> Recipe:
+        path = self.folder / "recipe.yaml"
+        if not path.is_file():
+            raise MissingData(f"{self.folder} is not a run folder: it has no recipe.yaml (heartfelt runs list)")
+        return parse(path.read_text(encoding="utf-8"), where=str(path))
+
+    @property
+    def results(self) -> dict[str, Any] | None:
+        """What it scored, or None while it is not finished."""
+        path = self.folder / "results.json"
+        return self._json(path) if path.is_file() else None
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = self._json(self.folder / "labels.json")
+        return found
+
+    def _json(self, path: Path) -> Any:
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise MissingData(f"There is no {path}") from None
+        except ValueError as problem:
+            raise BadData(f"{path} is not JSON: {problem}") from None
+
+    def write(self, name: str, value: Any) -> None:
+        with writing(self.folder / name) as file:
+            json.dump(value, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+
+
+def open_run(folder: Path, recipe: Recipe) -> Run:
+    """The run folder for a recipe: a new one, or the one that this very recipe began."""
+    run = Run(folder)
+    if (folder / "recipe.yaml").exists():
+        if run.recipe.hash() != recipe.hash():
+            raise HeartfeltError(f"{folder} holds a run of another recipe; choose another folder (--to)")
+        return run
+    if folder.exists() and any(folder.iterdir()):
+        raise HeartfeltError(f"{folder} is not empty and not a run folder; choose another one (--to)")
+    with writing(folder / "recipe.yaml") as file:
+        file.write(dump(recipe))
+    return run
+
+
+def runs_below(folder: Path) -> list[Run]:
+    return [Run(path.parent) for path in sorted(folder.rglob("recipe.yaml"))]
+
+
+def environment() -> dict[str, str]:
+    """What a result depends on besides recipe and data."""
+    packages = ("heartfelt", "torch", "transformers", "accelerate", "numpy", "scikit-learn")
+    found = {"python": platform.python_version(), "machine": f"{platform.machine()}, {platform.system()}"}
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,115 @@
+"""What there is to learn from texts: each task names its heads (label sets) and gives items by split.
+
+Every task that is scored on EmpatheticDialogues keeps that corpus's splits.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from heartfelt import corpora
+from heartfelt.dialogue import examples
+from heartfelt.errors import UnknownName
+from heartfelt.labels import EMOTIONS, GROUPS, LABELS, group_of
+
+SPLITS = ("train", "valid", "test")
+
+
+class Item(NamedTuple):
+    id: str  # unique in its split: dialogue and turn
+    turns: tuple[str, ...]  # the text, a turn at a time
+    labels: dict[str, str]  # head → label; a head may be left out
+
+
+Reader = Callable[[str, Path | None], Iterator[Item]]
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    what: str
+    heads: dict[str, tuple[str, ...]]
+    read: Reader  # split, data folder
+
+
+def situations(split: str, data: Path | None) -> Iterator[Item]:
+    for dialogue in corpora.load("empathetic_dialogues", split, data=data):
+        if dialogue.situation and dialogue.emotion:
+            yield Item(dialogue.id, (dialogue.situation,), {"emotion": dialogue.emotion})
+
+
+def contexts(split: str, data: Path | None) -> Iterator[Item]:
+    """One item a listener turn: what was said before it, and how the speaker felt."""
+    for dialogue in corpora.load("empathetic_dialogues", split, data=data):
+        for example in examples(dialogue):
+            turns = tuple(turn.text for turn in example.context)
+            yield Item(f"{dialogue.id}:{example.index}", turns, {"emotion": dialogue.emotion or ""})
+
+
+def utterances(split: str, data: Path | None) -> Iterator[Item]:
+    for dialogue in corpora.load("intent_utterances", split, data=data):
+        (turn,) = dialogue.turns
+        yield Item(dialogue.id, (turn.text,), {"label": turn.label or ""})
+
+
+def plans(split: str, data: Path | None) -> Iterator[Item]:
+    """One item a listener turn: what was said before it, and what it then did (one of 41)."""
+    for dialogue in corpora.load("empathetic_intents", split, data=data):
+        for example in examples(dialogue):
+            turns = tuple(turn.text for turn in example.context)
+            yield Item(f"{dialogue.id}:{example.index}", turns, {"plan": example.response.label or ""})
+
+
+def topics(split: str, data: Path | None) -> Iterator[Item]:
+    for dialogue in corpora.load("20news", split, data=data):
+        (turn,) = dialogue.turns
+        yield Item(dialogue.id, (turn.text,), {"topic": turn.label or ""})
+
+
+def grouped(read: Reader) -> Reader:
+    """The same items with Parrott's six groups in place of the 32 emotions."""
+
+    def read_groups(split: str, data: Path | None) -> Iterator[Item]:
+        for item in read(split, data):
+            yield item._replace(labels={"group": group_of(item.labels["emotion"])})
+
+    return read_groups
+
+
+def everything(split: str, data: Path | None) -> Iterator[Item]:
+    """All that ED's text can teach one encoder: emotion of situations and contexts, labels, plans."""
+    for item in situations(split, data):
+        yield item._replace(labels={**item.labels, "label": item.labels["emotion"]})
+    for item in utterances(split, data):
+        if item.labels["label"] not in EMOTIONS:  # its emotion rows are the situations
+            yield item
+    plan_of = {item.id: item.labels["plan"] for item in plans(split, data)}
+    for item in contexts(split, data):
+        if plan := plan_of.get(item.id):
+            yield item._replace(labels={**item.labels, "plan": plan})
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task("situations", "emotion of a described situation, 32-way", {"emotion": EMOTIONS}, situations),
+        Task("contexts", "speaker's emotion before a listener's turn, 32-way", {"emotion": EMOTIONS}, contexts),
+        Task("situation_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(situations)),
+        Task("context_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(contexts)),
+        Task("utterances", "emotion or intent of an utterance, 41-way", {"label": LABELS}, utterances),
+        Task("plans", "label of the next reply, 41-way", {"plan": LABELS}, plans),
+        Task(
+            "everything",
+            "emotions of situations and contexts, labels of utterances, plans: one encoder for all",
+            {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS},
+            everything,
+        ),
+    )
+}
+
+
+def find(name: str) -> Task:
+    if name not in TASKS:
+        raise UnknownName("task", name, TASKS)
+    return TASKS[name]
