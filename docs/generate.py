@@ -5,6 +5,7 @@
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,11 +25,14 @@ def command_page() -> str:
     return "\n".join(page)
 
 
-def walk(command, context, path):  # type: ignore[no-untyped-def]
+def walk(
+    command: click.Command, context: click.Context, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            yield from walk(command.get_command(context, name), context, (*path, name))
+            if inner := command.get_command(context, name):
+                yield from walk(inner, context, (*path, name))
 
 
 def corpora_page() -> str:
@@ -42,7 +46,11 @@ def corpora_page() -> str:
         page.append(f"## {corpus.name}\n\n{corpus.title}.\n")
         for section in ("Source", "Licence", "Fields", "Known faults"):
             page.append(f"- **{section}**: {corpus.section(section)}")
-        page.append(f"- **Folder**: `{corpus.folder}/`; **splits**: {', '.join(corpus.splits)}\n")
+        if corpus.labels:
+            page.append(f"- **Labels of turns**: {len(corpus.labels)}: {', '.join(corpus.labels)}")
+        page.append(
+            f"- **Folder**: `{corpus.folder}/{corpus.shows}`; **splits**: {', '.join(corpus.splits)}\n"
+        )
     return "\n".join(page)
 
 

@@ -1,8 +1,9 @@
 """The command line: one table, command → function. A command's module is imported when it is called."""
 
-import errno
 import importlib
+import io
 import os
+import signal
 import sys
 import traceback
 from typing import Any
@@ -58,14 +59,26 @@ for _name, _help in GROUPS.items():
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 done and something was found (check), 2 an error, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    signal.signal(signal.SIGTERM, _interrupt)  # so that what is half-written is removed then too
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by the caller
+            setattr(sys, stream, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+        if isinstance(getattr(sys, stream), io.TextIOWrapper):
+            getattr(sys, stream).reconfigure(errors="replace")  # a terminal that knows no Arabic shows "?"
     # Taken wherever it stands: who wants a traceback has just seen an error and appends it.
     wanted = "--traceback" in arguments
     sys.exit(_run([argument for argument in arguments if argument != "--traceback"], wanted))
 
 
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def _run(arguments: list[str], show_traceback: bool) -> int:
     try:
-        code: Any = app.main(arguments, prog_name="heartfelt", standalone_mode=False)
+        # Not app.main: it has its own ideas about interrupts and broken pipes.
+        with app.make_context("heartfelt", list(arguments)) as context:
+            code: Any = app.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
@@ -89,10 +102,8 @@ def _run(arguments: list[str], show_traceback: bool) -> int:
             return 2
         if isinstance(problem, HeartfeltError):
             return _say(str(problem))
-        if isinstance(problem, OSError) and problem.errno == errno.ENOSPC:
-            return _say(
-                "The disk is full. Free some space and run the command again; nothing was half-written."
-            )
+        if isinstance(problem, OSError) and problem.strerror:  # permissions, a full disk, a name too long …
+            return _say(f"{problem.strerror}: {problem.filename or 'while reading or writing'}")
         kind = type(problem).__name__
         return _say(
             f"Unexpected {kind}: {problem}. This is a defect: run again with "

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from heartfelt.errors import InvalidValue
+from heartfelt.labels import EMOTIONS
 
 # EmpatheticDialogues' two roles. A corpus without roles keeps its own names; see Dialogue.speaker.
 SPEAKER = "speaker"
@@ -27,7 +28,7 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     def from_json(cls, text: str | bytes) -> Self:
         try:
             return msgspec.json.decode(text, type=cls)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise InvalidValue(f"not a {cls.__name__}: {problem}") from None
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,16 +73,19 @@ class Dialogue(_Value, frozen=True):
             raise InvalidValue("a dialogue has no id")
         if not self.turns:
             raise InvalidValue(f"dialogue {self.id} has no turns")
+        if self.emotion is not None and self.emotion not in EMOTIONS:
+            raise InvalidValue(
+                f"the emotion of {self.id} is '{self.emotion}', not one of the {len(EMOTIONS)}"
+            )
 
     def __hash__(self) -> int:  # meta is a dict, which does not hash
         return hash(self.id)
 
     @property
     def speaker(self) -> str:
-        """Whose story it is: the turn marked "speaker", or else whoever opens; all others listen."""
-        if any(turn.speaker == SPEAKER for turn in self.turns):
-            return SPEAKER
-        return self.turns[0].speaker
+        """Whose story it is: "speaker" where turns carry roles, or else whoever opens; all others listen."""
+        roles = any(turn.speaker in (SPEAKER, LISTENER) for turn in self.turns)
+        return SPEAKER if roles else self.turns[0].speaker
 
 
 class Example(_Value, frozen=True):

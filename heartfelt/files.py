@@ -12,6 +12,7 @@ import io
 import os
 import tempfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ class Faults:
 
     KEPT = 100
     LONGEST = 300  # characters of a reason
+    REMEMBERED = 100_000
 
     def __init__(self, strict: bool = False, tell: Callable[[Fault], None] | None = None) -> None:
         self.strict = strict
@@ -54,10 +56,10 @@ class Faults:
         fault = Fault(path, line, " ".join(shown.split())[: self.LONGEST])
         if self.strict:
             raise BadData(f"{fault} (refused because of --strict; without it the row is skipped)")
-        known = len(self._told)
-        self._told.add(hash(fault))
-        if len(self._told) == known:
+        if hash(fault) in self._told:
             return
+        if len(self._told) < self.REMEMBERED:
+            self._told.add(hash(fault))
         self.count += 1
         if len(self.first) < self.KEPT:
             self.first.append(fault)
@@ -178,37 +180,54 @@ class Row(NamedTuple):
 def csv_rows(
     path: Path, faults: Faults, columns: Sequence[str], delimiter: str = ",", hint: str = ""
 ) -> Iterator[Row]:
-    """The rows of a quoted CSV file as dicts with at least these columns. A quoted field may span lines."""
-    at = 0  # the line that was read last
+    """The rows of a quoted CSV file as dicts with at least these columns. A quoted field may span lines.
 
-    def texts() -> Iterator[str]:
-        nonlocal at
-        for at, line in lines(path, faults):  # noqa: B007 - `at` is read below
-            yield line + "\n"
-
-    reader = csv.reader(texts(), delimiter=delimiter)
+    A row that cannot be read costs its first line only: reading goes on with the next line, so that a quote
+    which is never closed does not swallow the rows after it.
+    """
     header: list[str] | None = None
-    while True:
-        start = at + 1
-        try:
-            values = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            faults.add(path, start, f"not CSV: {problem}")
+    waiting: deque[tuple[int, str]] = deque()  # lines that were read and given back
+    source = lines(path, faults)
+    while first := (waiting.popleft() if waiting else next(source, None)):
+        record = [first]
+        while _open(record) and len(record) < _RECORD_LIMIT:
+            following = waiting.popleft() if waiting else next(source, None)
+            if following is None:
+                break
+            record.append(following)
+        values, reason = _fields("\n".join(line for _, line in record), delimiter)
+        if not values and not reason:
             continue
-        if not values:
-            continue
-        if header is None:
+        if not reason and header is not None and len(values) != len(header):
+            reason = f"{len(values)} fields where the header has {len(header)}"
+        if reason:
+            faults.add(path, first[0], reason)
+            waiting.extendleft(reversed(record[1:]))
+        elif header is None:
             header = [name.strip() for name in values]
             if missing := [name for name in columns if name not in header]:
-                faults.add(path, start, missing_columns(missing, header, hint))
+                faults.add(path, first[0], missing_columns(missing, header, hint))
                 return
-            continue
-        if len(values) != len(header):
-            faults.add(path, start, f"{len(values)} fields where the header has {len(header)}")
-            continue
-        yield Row(start, dict(zip(header, values, strict=True)))
+        else:
+            yield Row(first[0], dict(zip(header, values, strict=True)))
+
+
+_RECORD_LIMIT = 500  # lines that one row may span
+
+
+def _open(record: list[tuple[int, str]]) -> bool:
+    """Is a quotation still open at the end of these lines? Quotes inside one are doubled, so parity tells."""
+    return sum(line.count('"') for _, line in record) % 2 == 1
+
+
+def _fields(text: str, delimiter: str) -> tuple[list[str], str]:
+    """The fields of one CSV record, or what is wrong with it."""
+    try:
+        rows = list(csv.reader([text], delimiter=delimiter, strict=True))
+    except csv.Error as problem:
+        ends = "unexpected end" in str(problem)
+        return [], "a quotation mark is never closed" if ends else f"not CSV: {problem}"
+    return (rows[0] if rows else []), ""
 
 
 def missing_columns(missing: Sequence[str], header: Sequence[str], hint: str = "") -> str:

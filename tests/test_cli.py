@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +46,8 @@ def test_describe_in_the_terminal_in_json_and_as_a_page(fixtures: Path, tmp_path
     shown = heartfelt("corpora", "describe", "empathetic_dialogues", "--data", fixtures)
     assert shown.returncode == 0
     assert "train          2      6" in shown.stdout
+    arabic = heartfelt("corpora", "describe", "arabic_ed_test", "--data", fixtures)
+    assert "أختي" in arabic.stdout
     assert "██████" in shown.stdout
     found = json.loads(heartfelt("corpora", "describe", "edos", "--json", "--data", fixtures).stdout)
     assert found["splits"][0]["labels"] == {"afraid": 1}
@@ -88,7 +91,7 @@ def test_the_default_skips_and_says_so(fixtures: Path, tmp_path: Path) -> None:
     result = heartfelt("corpora", "export", "cornell", "--to", tmp_path / "c.jsonl", "--data", fixtures)
     assert result.returncode == 0
     assert result.stdout == f"Wrote {tmp_path / 'c.jsonl'}: 2 dialogues\n"
-    assert result.stderr.startswith("cornell: skipped 1 fault, first ")
+    assert result.stderr.startswith("cornell: passed over 1 fault, first ")
     assert "all: heartfelt corpora check cornell" in result.stderr
 
 
@@ -102,6 +105,13 @@ def test_export_keeps_splits_apart(fixtures: Path, tmp_path: Path) -> None:
         heartfelt("corpora", "export", "edos", "--to", tmp_path / "one.jsonl", "--data", fixtures)
     )
     assert "has 4 splits: name one (--split mturk) or a folder" in message
+    wrong = (
+        ["--to", tmp_path / "x.csv"],
+        ["--to", tmp_path / "x.jsonl", "--split", "mturk", "--format", "parquet"],
+    )
+    for arguments in wrong:
+        assert_one_line(heartfelt("corpora", "export", "edos", *arguments, "--data", fixtures))
+    assert not (tmp_path / "x.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -126,6 +136,39 @@ def test_mistakes_are_answered_in_a_line(arguments: list[str], complaint: str) -
     assert complaint in assert_one_line(result)
 
 
+def test_check_does_not_hide_a_missing_file(fixtures: Path, tmp_path: Path) -> None:
+    shutil.copytree(fixtures / "empathetic_dialogues", tmp_path / "empathetic_dialogues")
+    with (tmp_path / "empathetic_dialogues/train.csv").open("a") as file:
+        file.write("nonsense\n")
+    (tmp_path / "empathetic_dialogues/valid.csv").unlink()
+    result = heartfelt("corpora", "check", "empathetic_dialogues", "--data", tmp_path)
+    assert result.returncode == 2
+    assert "train.csv:8" in result.stdout
+    assert "There is no file" in result.stderr
+
+
+def test_what_is_shown_is_shown_as_text(tmp_path: Path) -> None:
+    text = "[/foo] :smile: [bold] \\u001b[31m red"
+    line = '{"id": "d", "turns": [{"speaker": "a", "text": "b", "label": "LABEL"}]}'
+    (tmp_path / "odd.jsonl").write_text(line.replace("LABEL", text))
+    result = heartfelt("corpora", "describe", tmp_path / "odd.jsonl")
+    assert result.returncode == 0, result.stderr
+    assert "[/foo] :smile: [bold]" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_a_terminal_without_unicode_gets_what_it_can_show(fixtures: Path) -> None:
+    settings = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    result = heartfelt("corpora", "describe", "chitchat", "--data", fixtures, **settings)
+    assert result.returncode == 0
+    assert "Traceback" not in result.stderr
+
+
+def test_a_closed_output_is_no_defect(fixtures: Path) -> None:
+    command = f"'{sys.executable}' -m heartfelt corpora list --data '{fixtures}' >&-"
+    assert subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60).stderr == ""
+
+
 def test_traceback_on_request(fixtures: Path) -> None:
     result = heartfelt("corpora", "describe", "nope", "--traceback")
     assert result.returncode == 2
@@ -144,13 +187,15 @@ def test_a_defect_is_admitted_in_a_line(
 
 
 def test_a_reader_that_goes_away_is_no_error(fixtures: Path) -> None:
-    command = f"'{sys.executable}' -m heartfelt corpora list --long | head -n 1"
-    result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
-    assert result.stdout.count("\n") == 1
-    assert result.stderr == ""
+    for command in ("list --long | head -n 1", f"describe chitchat --data '{fixtures}' | true"):
+        shell = f"set -o pipefail; '{sys.executable}' -m heartfelt corpora {command}"
+        result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0
+        assert "Error" not in result.stderr
 
 
-def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_being_stopped_leaves_nothing_half_written(tmp_path: Path, stop: signal.Signals) -> None:
     folder = tmp_path / "reddit_dumps"
     folder.mkdir()
     os.mkfifo(folder / "RC_2015-01.jsonl")  # a file that never ends
@@ -163,7 +208,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
         pipe.write("{}\n")
         pipe.flush()
         time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors.strip() == "heartfelt: Stopped. Nothing was half-written."

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from heartfelt import Dialogue, Reply, Turn, examples
 from heartfelt.dialogue import Candidate, Concept, Verdict
 from heartfelt.errors import InvalidValue
+from heartfelt.labels import EMOTIONS
 
 
 def chat(*speakers: str) -> Dialogue:
@@ -19,7 +20,7 @@ dialogues = st.builds(
     Dialogue,
     id=filled,
     turns=st.lists(turns, min_size=1, max_size=6).map(tuple),
-    emotion=st.none() | st.text(),
+    emotion=st.none() | st.sampled_from(EMOTIONS),
     situation=st.none() | st.text(),
     language=st.text(),
     meta=st.dictionaries(st.text(), st.integers(-(2**53), 2**53) | st.text() | st.lists(st.text())),
@@ -62,6 +63,7 @@ def test_values_are_frozen_and_hash() -> None:
         ('{"id": "d", "turns": [{"speaker": "", "text": "b"}]}', "no speaker"),
         ('{"id": "d", "turns": [{"speaker": "a", "text": 3}]}', r"Expected `str`, got `int` - at `\$.turns"),
         ('{"id": "d", "turns": [{"speaker": "a", "text": "b"}], "emtion": "sad"}', "unknown field `emtion`"),
+        ('{"id": "d", "turns": [{"speaker": "a", "text": "b"}], "emotion": "hungry"}', "not one of the 32"),
         ('{"id": "d"}', "missing required field `turns`"),
         ("not json", "malformed"),
     ],
@@ -88,6 +90,10 @@ def test_examples_of_both_sides_and_the_whole_context() -> None:
 
 def test_without_roles_whoever_opens_is_the_speaker() -> None:
     assert [e.index for e in examples(chat("MIRA", "TOM", "MIRA", "ADA"))] == [1, 3]
+
+
+def test_a_lone_listener_is_no_speaker() -> None:
+    assert chat("listener").speaker == "speaker"
 
 
 def test_with_roles_the_listener_may_open() -> None:

@@ -81,8 +81,11 @@ def test_csv_rows_know_where_they_start(tmp_path: Path) -> None:
     text = 'a,b\n1,"two\nlines"\n3\n4,5\n6,"open'
     faults = Faults()
     rows = list(csv_rows(write(tmp_path / "a.csv", text.encode()), faults, ("a", "b")))
-    assert [(row.line, row.fields["b"]) for row in rows] == [(2, "two\nlines"), (5, "5"), (6, "open\n")]
-    assert [(f.line, f.reason) for f in faults.first] == [(4, "1 fields where the header has 2")]
+    assert [(row.line, row.fields["b"]) for row in rows] == [(2, "two\nlines"), (5, "5")]
+    assert [(f.line, f.reason) for f in faults.first] == [
+        (4, "1 fields where the header has 2"),
+        (6, "a quotation mark is never closed"),
+    ]
 
 
 def test_csv_without_its_column_says_which_there_are(tmp_path: Path) -> None:
@@ -97,9 +100,9 @@ def test_an_unclosed_quote_does_not_swallow_the_rest(tmp_path: Path) -> None:
     text = 'a,b\n1,"never closed\n' + rows.replace('"', "") + '7,"fine"\n'
     faults = Faults()
     found = list(csv_rows(write(tmp_path / "a.csv", text.encode()), faults, ("a", "b")))
-    assert faults.first[0].line == 2
+    assert [fault.line for fault in faults.first] == [2]
     assert found[-1].fields == {"a": "7", "b": "fine"}
-    assert len(found) > 8_000
+    assert len(found) == 10_001
 
 
 def test_writing_leaves_nothing_behind_when_it_fails(tmp_path: Path) -> None:

@@ -8,14 +8,19 @@ from heartfelt.text import content_words, detokenized, normalized, words
 def test_words_keep_contractions_whole() -> None:
     assert words("I’m so GLAD, it's 5 o'clock_now!") == ["i'm", "so", "glad", "it's", "o'clock", "now"]
     assert words("كيف حالك؟") == ["كيف", "حالك"]
+    assert words("مُعَلِّم شكرًا جـــدا") == ["معلم", "شكرا", "جدا"]  # vowel signs and stretching do not count
+    assert words("cafe\u0301 café") == ["café", "café"]
 
 
 def test_content_words_leave_function_words_out() -> None:
+    assert content_words("ذهبت إلى السوق مع صديقي", "ar") == ["ذهبت", "السوق", "صديقي"]
+    assert content_words("c'est la vie", "fr") == ["c'est", "la", "vie"]  # no list, nothing left out
     assert content_words("That's what I would have done, oh no!") == ["that's", "would", "done", "oh"]
 
 
 def test_normalized_forgets_case_and_punctuation() -> None:
     assert normalized("Hello,   WORLD!") == normalized("hello world")
+    assert normalized("I am 5.") != normalized("I am 7.")
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,11 @@ def test_normalized_forgets_case_and_punctuation() -> None:
         ("I do n't know ( yet ) .", "I don't know (yet)."),
         ("She 's my mother 's friend", "She's my mother's friend"),
         ("It costs $ 5 , or 3 % more …", "It costs $5, or 3% more…"),
+        ("At ten o ’ clock , or 8 : 30 ?", "At ten o'clock, or 8:30?"),
+        ("15 , 000 and $ 4 . 25", "15,000 and $4.25"),
+        ('He said " go away " twice .', 'He said "go away" twice.'),
+        ("Let ' em in . What are you doin ' ?", "Let 'em in. What are you doin'?"),
+        ("With that .45 of yours", "With that .45 of yours"),
         ("Already plain, isn't it?", "Already plain, isn't it?"),
     ],
 )

@@ -48,6 +48,7 @@ CORPORA: dict[str, Corpus] = {
         newsgroups.CORPUS,
         chitchat.CORPUS,
         arabic.CORPUS,
+        arabic.TRANSLATED_TEST,
         emotone.CORPUS,
         epitome.CORPUS,
     )
@@ -66,11 +67,14 @@ def find(name: str) -> Corpus:
     """A corpus by its name, or by the path of a file or folder in our own format."""
     if name in CORPORA:
         return CORPORA[name]
-    if name.endswith(own.ENDINGS) or "/" in name or os.sep in name or Path(name).exists():
-        path = Path(name).expanduser()
-        if not path.exists():
-            raise MissingData(f"There is no file or folder {name}")
-        return own.corpus_at(path)
+    path = Path(name).expanduser()
+    try:
+        if path.exists():
+            return own.corpus_at(path)
+    except OSError as problem:
+        raise MissingData(f"{name[:80]} cannot be opened: {problem.strerror}") from None
+    if name.endswith(own.ENDINGS) or "/" in name or os.sep in name:
+        raise MissingData(f"There is no file or folder {name}")
     raise UnknownName("corpus", name, CORPORA)
 
 
@@ -88,36 +92,43 @@ def load(
     split: one of its splits; all of them, one after the other, if left out.
     data: the folder where corpora lie; see data_folder.
     strict: refuse the first fault instead of skipping and counting it.
-    faults: gathers what was skipped. Without it, a line on standard error says how much it was.
+    faults: gathers what was skipped, for you to tell. Without it, a line on standard error says how much it was,
+        and it is an error if nothing could be read.
     """
     corpus = find(name)
     if split is not None and split not in corpus.splits:
         raise UnknownName(f"split of {name}", split, corpus.splits)
     folder = data_folder(data) / corpus.folder
     if not folder.exists():
+        way = f"heartfelt corpora pull {name}" if corpus.downloads else "bring its files"
         raise MissingData(
-            f"The corpus {name} is not at {folder}: heartfelt corpora pull {name}, "
+            f"The corpus {name} is not at {folder}: {way}, "
             "or point HEARTFELT_DATA (or --data) at the folder that holds it"
         )
-    return _read(corpus, folder, (split,) if split else corpus.splits, strict, faults)
+    return _read(corpus, name, folder, (split,) if split else corpus.splits, strict, faults)
 
 
 def _read(
-    corpus: Corpus, folder: Path, splits: tuple[str, ...], strict: bool, told: Faults | None
+    corpus: Corpus, name: str, folder: Path, splits: tuple[str, ...], strict: bool, told: Faults | None
 ) -> Iterator[Dialogue]:
-    faults = told if told is not None else Faults(strict)
+    faults = told if told is not None else Faults()
+    faults.strict |= strict
     count = 0
     for split in splits:
         for dialogue in corpus.read(folder, split, faults):
             count += 1
             yield dialogue
-    if faults.count and not count:
-        raise BadData(f"Nothing could be read of {corpus.name}: {faults.first[0]}")
     if faults.count and told is None:
-        print(skipped(corpus.name, faults), file=sys.stderr)
+        if not count:
+            raise nothing_readable(name, faults)
+        print(skipped(name, faults), file=sys.stderr)
+
+
+def nothing_readable(name: str, faults: Faults) -> BadData:
+    return BadData(f"Nothing could be read of {name}: {faults.first[0]}")
 
 
 def skipped(name: str, faults: Faults) -> str:
-    """One line that says how much was skipped, the first of it, and how to see the rest."""
+    """One line that says how much could not be read, the first of it, and how to see the rest."""
     what = "1 fault" if faults.count == 1 else f"{faults.count:,} faults"
-    return f"{name}: skipped {what}, first {faults.first[0]} (all: heartfelt corpora check {name})"
+    return f"{name}: passed over {what}, first {faults.first[0]} (all: heartfelt corpora check {name})"

@@ -6,7 +6,7 @@ Fields: two people alternate; meta keeps `category`. Splits are its three parts:
 chatterbot_arabic, personality_chat.
 Known faults: tech_support and coding repeat themselves a hundredfold. One English and four Arabic entries are
 strings where a list of turns should be. The categories `emotion` and `psychology` are not neutral talk: leave
-them out of neutral sets (FELT).
+them out of neutral sets.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,7 @@ from heartfelt.dialogue import Dialogue
 from heartfelt.errors import MissingData
 from heartfelt.files import Faults, lines
 
-FELT = ("emotion", "psychology")
 _PERSONALITY = "qna_chitchat_professional.tsv"
-_Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
@@ -53,9 +51,13 @@ def _questions(path: Path, faults: Faults) -> Iterator[Dialogue]:
 
 def _conversations(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
     """Line number and texts of every conversation in a chatterbot file."""
-    text = "\n".join(line for _, line in lines(path, faults))
+    kept: list[str] = []
+    for number, line in lines(path, faults):
+        kept += [""] * (number - 1 - len(kept))  # a line that cannot be read leaves its number empty
+        kept.append(line)
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        # Not the C loader: it dies of deep nesting, where this one raises RecursionError.
+        root = yaml.compose("\n".join(kept), Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         faults.add(path, mark.line + 1 if mark else 1, f"not YAML: {problem.problem}")
@@ -83,6 +85,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="chitchat",
+    shows="*/*.yml",
     splits=("chatterbot_english", "chatterbot_arabic", "personality_chat"),
     language="en, ar",
     downloads=(
@@ -90,6 +93,11 @@ CORPUS = Corpus(
             "https://github.com/gunthercox/chatterbot-corpus/archive/refs/heads/master.tar.gz",
             unpack_to="chatterbot_english",
             inside="chatterbot-corpus-master/chatterbot_corpus/data/english",
+        ),
+        Download(
+            "https://github.com/gunthercox/chatterbot-corpus/archive/refs/heads/master.tar.gz",
+            unpack_to="chatterbot_arabic",
+            inside="chatterbot-corpus-master/chatterbot_corpus/data/arabic",
         ),
         Download(
             "https://qnamakerstore.blob.core.windows.net/qnamakerdata/editorial/"

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,11 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    MofNCompleteColumn,
     Progress,
-    SpinnerColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from heartfelt import corpora
@@ -30,47 +27,22 @@ from heartfelt.corpora.describe import LONGEST, Description
 from heartfelt.corpora.describe import describe as describe_corpus
 from heartfelt.corpora.near_duplicates import NEAR, Openings
 from heartfelt.dialogue import Dialogue
-from heartfelt.errors import HeartfeltError, InvalidValue
-from heartfelt.files import Fault, Faults
+from heartfelt.errors import InvalidValue
+from heartfelt.files import Fault, Faults, writing
 from heartfelt.report import write_page
-from heartfelt.text import STOP_WORDS
+from heartfelt.terminal import bar, console, counting, printable, table
 
-_BAR = 24  # characters of the longest bar
+_NARROW = 110  # columns; below it, tables show less
 
 data_option = click.option(
     "--data",
     type=click.Path(path_type=Path),
     help="Folder that holds the corpora (default: $HEARTFELT_DATA, or the cache where `pull` puts them).",
 )
-strict_option = click.option("--strict", is_flag=True, help="Refuse the first fault instead of skipping it.")
+strict_option = click.option(
+    "--strict", is_flag=True, help="Refuse the first fault instead of passing over it."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def console() -> Console:
-    """Standard output; as wide as the table needs when it is not a terminal."""
-    return Console() if sys.stdout.isatty() else Console(width=160)
-
-
-def bar(share: float) -> str:
-    """A bar of text, to an eighth of a character."""
-    eighths = round(8 * _BAR * share)
-    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-
-
-@contextmanager
-def counting(what: str) -> Iterator[Callable[[str], None]]:
-    """A line on standard error that counts dialogues while they are read; silent when that is no terminal."""
-    bars = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), transient=True,
-        console=Console(stderr=True), disable=not sys.stderr.isatty(),
-    )  # fmt: skip
-    with bars:
-        task = bars.add_task(what, total=None)
-
-        def step(split: str) -> None:
-            bars.update(task, advance=1, description=f"{what} {split}")
-
-        yield step
 
 
 @click.command("list")
@@ -80,7 +52,7 @@ def counting(what: str) -> Iterator[Callable[[str], None]]:
 def list_(data: Path | None, long: bool, as_json: bool) -> None:
     """List the corpora that Heartfelt reads, and which of them are here."""
     folder = corpora.data_folder(data)
-    entries = [(corpus, (folder / corpus.folder).exists()) for corpus in corpora.CORPORA.values()]
+    entries = [(corpus, corpus.is_in(folder)) for corpus in corpora.CORPORA.values()]
     if as_json:
         click.echo(
             json.dumps([_facts(corpus, here) for corpus, here in entries], indent=2, ensure_ascii=False)
@@ -90,11 +62,14 @@ def list_(data: Path | None, long: bool, as_json: bool) -> None:
         for corpus, here in entries:
             click.echo(f"{corpus.name}{'' if here else ' (not here)'}\n{corpus.about.strip()}\n")
         return
-    table = Table("name", "what", "splits", "language", "here", box=None, pad_edge=False)
+    out = console()
+    wide = out.width >= _NARROW
+    shown = table("name", "here", "what", *(("splits", "language") if wide else ()))
     for corpus, here in entries:
         state = "yes" if here else ("pull" if corpus.downloads else "no")
-        table.add_row(corpus.name, corpus.title, " ".join(corpus.splits), corpus.language, state)
-    console().print(table)
+        more = (" ".join(corpus.splits), corpus.language) if wide else ()
+        shown.add_row(corpus.name, state, corpus.title, *more)
+    out.print(shown)
     click.echo(f"\nIn {folder}. Also: the path of a .jsonl or .parquet file of dialogues.")
 
 
@@ -107,6 +82,7 @@ def _facts(corpus: Corpus, here: bool) -> dict[str, Any]:
         "fields": corpus.section("Fields"),
         "known_faults": corpus.section("Known faults"),
         "splits": corpus.splits,
+        "labels": corpus.labels,
         "language": corpus.language,
         "here": here,
     }
@@ -126,53 +102,51 @@ def describe(name: str, data: Path | None, strict: bool, html: Path | None, as_j
     with counting(name) as step:
         found = describe_corpus(name, data=data, strict=strict, step=step)
     if html:
-        write_page(
-            html, "corpus.html", d=found, stop_words=len(STOP_WORDS), near=NEAR, short=Openings.SHORT,
-            longest=LONGEST,
-        )  # fmt: skip
+        write_page(html, "corpus.html", d=found, near=NEAR, short=Openings.SHORT, longest=LONGEST)
         click.echo(f"Wrote {html}", err=True)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     elif not html:
         _show(found)
+    if found.faults.count:
+        click.echo(corpora.skipped(name, found.faults), err=True)
 
 
 def _show(found: Description) -> None:
     out = console()
     out.print(Text(found.corpus.title, style="bold"))
     out.print(Text(f"Licence: {found.corpus.section('Licence')}\n", style="dim"))
-    table = Table("split", box=None, pad_edge=False)
-    for column in ("dialogues", "turns", "turns/dialogue", "words/turn", "words/situation"):
-        table.add_column(column, justify="right")
+    numbers = ("dialogues", "turns", "turns/dialogue", "words/dialogue", "words/turn", "words/situation")
+    shown = table("split", *numbers, right=numbers)
     for s in found.splits:
-        table.add_row(
-            s.name, f"{s.dialogues:,}", f"{s.turns:,}", _ratio(s.turns, s.dialogues, 2),
-            _ratio(s.words, s.turns, 1), _ratio(s.situation_words, s.situations, 1),
-        )  # fmt: skip
-    out.print(table)
+        ratios = ((s.turns, s.dialogues, 2), (s.words, s.dialogues, 1), (s.words, s.turns, 1))
+        cells = [_ratio(*ratio) for ratio in (*ratios, (s.situation_words, s.situations, 1))]
+        shown.add_row(s.name, f"{s.dialogues:,}", f"{s.turns:,}", *cells)
+    out.print(shown)
 
-    most = max(entry.share for entry in found.words)
-    table = Table("emotion", "share", "", "speakers say", "listeners say", box=None, pad_edge=False)
+    width = 24 if out.width >= _NARROW else 10
+    most = max(entry.share for entry in found.words) or 1
+    shown = table("emotion", "share", "", "speakers say", "listeners say", right=("share",))
     for entry in found.words:
-        said = (", ".join(word for word, _ in side) for side in (entry.speaker, entry.listener))
-        share = f"{100 * entry.share:.1f} %"
-        table.add_row(entry.emotion, share, Text(bar(entry.share / (most or 1)), style="red"), *said)
-    out.print(f"\nMost used content words in {found.words_of} (without {len(STOP_WORDS)} function words)")
-    out.print(table)
+        said = (printable(", ".join(word for word, _ in side)) for side in (entry.speaker, entry.listener))
+        drawn = Text(bar(entry.share / most, width), style="red")
+        shown.add_row(entry.emotion, f"{100 * entry.share:.1f} %", drawn, *said)
+    out.print(f"\nMost used content words in {found.words_of} (without {found.left_out} function words)")
+    out.print(shown)
 
-    if labelled := next((s for s in found.splits if s.labels), None):
-        table = Table("label", "turns", "", box=None, pad_edge=False)
-        top = labelled.labels.most_common(1)[0][1]
-        for label, count in labelled.labels.most_common():
-            table.add_row(label, f"{count:,}", Text(bar(count / top), style="blue"))
-        out.print(f"\nLabels of turns in {labelled.name}")
-        out.print(table)
+    if labelled := [s for s in found.splits if s.labels]:
+        names = tuple(s.name for s in labelled)
+        shown = table("label", *names, "", right=names)
+        top = labelled[0].labels.most_common(1)[0][1]
+        for label, count in labelled[0].labels.most_common():
+            counts = [f"{s.labels[label]:,}" for s in labelled]
+            shown.add_row(printable(label), *counts, Text(bar(count / top, width), style="blue"))
+        out.print("\nLabels of turns")
+        out.print(shown)
     if found.overlaps:
         out.print(f"\nOpenings of {Openings.SHORT} words or more that occur in two splits")
         for o in found.overlaps:
             out.print(f"  {o.split} in {o.other}: {o.same:,} word for word, {o.near:,} nearly")
-    if found.faults.count:
-        click.echo(corpora.skipped(found.corpus.name, found.faults), err=True)
 
 
 def _ratio(part: int, whole: int, digits: int) -> str:
@@ -192,20 +166,13 @@ def check(name: str, split: str | None, data: Path | None, strict: bool) -> int:
 
     faults = Faults(strict, tell)
     count = 0
-    try:
-        with counting(name) as step:
-            for _ in corpora.load(name, split, data=data, faults=faults):
-                count += 1
-                step(split or "")
-    except HeartfeltError:
-        if not faults.count or strict:  # otherwise: nothing could be read, and what is wrong has been listed
-            raise
-    click.echo(f"{name}: {count:,} dialogues read, {_faults(faults.count)}", err=True)
+    with counting(name) as step:
+        for _ in corpora.load(name, split, data=data, faults=faults):
+            count += 1
+            step(split or "")
+    what = {0: "no faults", 1: "1 fault"}.get(faults.count, f"{faults.count:,} faults")
+    click.echo(f"{name}: {count:,} dialogues read, {what}", err=True)
     return 1 if faults.count else 0
-
-
-def _faults(count: int) -> str:
-    return {0: "no faults", 1: "1 fault"}.get(count, f"{count:,} faults")
 
 
 @click.command()
@@ -213,33 +180,50 @@ def _faults(count: int) -> str:
 @click.option("--to", type=click.Path(path_type=Path), required=True,
               help="A file (.jsonl or .parquet), or a folder that gets a file a split.")  # fmt: skip
 @click.option("--split", help="Only this split.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]), default="jsonl", show_default=True,
-              help="What the files in a folder are.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]),
+              help="What the files in a folder are (default: jsonl).")  # fmt: skip
 @data_option
 @strict_option
-def export(name: str, to: Path, split: str | None, form: str, data: Path | None, strict: bool) -> None:
+def export(name: str, to: Path, split: str | None, form: str | None, data: Path | None, strict: bool) -> None:
     """Write a corpus in our own format, which `describe`, `check` and training read.
 
-    A folder keeps the splits apart; a single file takes one split, or a corpus that has only one.
+    A folder keeps the splits apart; a single file takes one split, or a corpus that has only one. Files appear
+    when all of them are whole.
     """
     corpus = corpora.find(name)
     splits = (split,) if split else corpus.splits
-    single = to.suffix in (".jsonl", ".parquet")
-    if single and len(splits) > 1:
-        raise InvalidValue(
-            f"{to.name} is one file, and {name} has {len(splits)} splits: "
-            f"name one (--split {splits[0]}) or a folder (--to {to.stem}/)"
-        )
-    for one in splits:
-        path = to if single else to / f"{one}.{form}"
-        write = own.write_parquet if path.suffix == ".parquet" else own.write_jsonl
-        faults = Faults(strict)
-        with counting(name) as step:
-            dialogues = _stepping(corpora.load(name, one, data=data, faults=faults), one, step)
-            count = write(dialogues, path)
+    targets = _targets(name, to, splits, form)
+    faults = Faults(strict)
+    counts = {}
+    with ExitStack() as stack, counting(name) as step:
+        for one, path in targets.items():
+            dialogues = corpora.load(name, one, data=data, faults=faults)
+            file = stack.enter_context(writing(path, "wb"))
+            counts[path] = own.write(_stepping(dialogues, one, step), file, path.suffix)
+        if faults.count and not any(counts.values()):
+            raise corpora.nothing_readable(name, faults)
+    for path, count in counts.items():
         click.echo(f"Wrote {path}: {count:,} dialogues")
-        if faults.count:
-            click.echo(corpora.skipped(name, faults), err=True)
+    if faults.count:
+        click.echo(corpora.skipped(name, faults), err=True)
+
+
+def _targets(name: str, to: Path, splits: tuple[str, ...], form: str | None) -> dict[str, Path]:
+    """Which file each split goes to."""
+    if to.suffix in (".jsonl", ".parquet"):
+        if len(splits) > 1:
+            raise InvalidValue(
+                f"{to.name} is one file, and {name} has {len(splits)} splits: "
+                f"name one (--split {splits[0]}) or a folder (--to {to.stem}/)"
+            )
+        if form not in (None, to.suffix[1:]):
+            raise InvalidValue(
+                f"{to.name} cannot be of format {form}; name a file that ends in .{form}, or a folder"
+            )
+        return {splits[0]: to}
+    if to.suffix and not to.is_dir():
+        raise InvalidValue(f"{to.name} is neither a .jsonl or .parquet file nor a folder that exists")
+    return {split: to / f"{split}.{form or 'jsonl'}" for split in splits}
 
 
 def _stepping(dialogues: Iterator[Dialogue], split: str, step: Callable[[str], None]) -> Iterator[Dialogue]:

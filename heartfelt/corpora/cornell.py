@@ -2,7 +2,8 @@
 
 Source: https://www.cs.cornell.edu/~cristian/Cornell_Movie-Dialogs_Corpus.html
 Licence: for research
-Fields: a turn's speaker is the character's name; meta keeps `film`, `characters` (their ids) and `lines`.
+Fields: a turn's speaker is the character's name, or id where two of one name talk; meta keeps `film`,
+`characters` (their ids) and `lines`.
 Known faults: 193 of 234,628 lines have no text; such turns are left out. The original is in ISO-8859-1. In
 some copies characters of unknown gender, and so a quarter of the lines, are missing. No splits.
 """
@@ -39,7 +40,9 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
         if lost := [id_ for id_ in ids if id_ not in film]:
             faults.add(path, number, f"line {lost[0][:20]} is not in movie_lines.txt")
             continue
-        turns = tuple(Turn(name, text) for _, name, text in (film[id_] for id_ in ids) if text)
+        said = [film[id_] for id_ in ids]
+        namesakes = len({person for person, _, _ in said}) > len({name for _, name, _ in said})
+        turns = tuple(Turn(person if namesakes else name, text) for person, name, text in said if text)
         if not turns:
             faults.add(path, number, "a conversation without text")
             continue
@@ -62,7 +65,7 @@ def _films(path: Path, faults: Faults) -> Iterator[tuple[str, dict[str, Line]]]:
             name, film = in_film, {}
         if not text:
             faults.add(path, number, f"line {id_[:20]} has no text; the turn is left out")
-        film[id_] = (person, who or person or "?", text)
+        film[id_] = (person or "?", who or person or "?", text)
     if film:
         yield name, film
 
@@ -72,6 +75,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="cornell",
+    shows="movie_*.txt",
     splits=("all",),
     downloads=(
         Download(

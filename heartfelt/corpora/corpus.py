@@ -19,6 +19,7 @@ class Download:
     sha256: str | None = None  # None where no checksum has been published: we then print what we got
     unpack_to: str = "."  # folder inside the corpus's folder; "" keeps the file as it is
     inside: str = ""  # take only what lies in this folder of the archive
+    name: str = ""  # of the file, where the address does not end in it
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,14 @@ class Corpus:
     about: str
     read: Reader
     folder: str  # below the data folder
+    shows: str  # a pattern of files in the folder that are there when the corpus is
     splits: tuple[str, ...]  # as published; a corpus without splits has the one, "all"
     labels: tuple[str, ...] = ()  # the label set of its turns, where it has one
     language: str = "en"
     downloads: tuple[Download, ...] = ()
+
+    def is_in(self, data: Path) -> bool:
+        return any((data / self.folder).glob(self.shows))
 
     @property
     def title(self) -> str:
@@ -45,7 +50,7 @@ class Corpus:
 
 
 class SeenIds:
-    """Which ids have come by. Keeps 64-bit hashes, so a million ids take some 50 MB, whatever their length."""
+    """Which ids have come by. Keeps 64-bit hashes, so a million ids take some 100 MB, whatever their length."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()

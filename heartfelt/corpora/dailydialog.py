@@ -4,9 +4,9 @@ Source: http://yanran.li/dailydialog
 Licence: CC BY-NC-SA 4.0
 Fields: a turn's label is one of 7 (none, anger, disgust, fear, happiness, sadness, surprise); meta keeps
 `acts`, one of inform, question, directive, commissive a turn. Two people alternate.
-Known faults: tokenised with spaces (undone here). Training dialogue 7,852 has 12 turns and 11 labels: its
-turns are kept without labels. Some openings occur in two splits; `describe` counts them. Topics are listed in
-another order than the split files, and are left out.
+Known faults: tokenised with spaces (mostly undone here, see heartfelt.text.detokenized). Training dialogue 7,852
+has 12 turns and 11 labels: its turns are kept without labels. Some openings occur in two splits; `describe`
+counts them. Topics are listed in another order than the split files, and are left out.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from heartfelt.files import Faults, lines
 from heartfelt.text import detokenized
 
 EMOTIONS = ("none", "anger", "disgust", "fear", "happiness", "sadness", "surprise")
+_DIGITS = tuple("0123456789")
 ACTS = ("inform", "question", "directive", "commissive")
 
 
@@ -58,7 +59,7 @@ class _Beside:
 
 def _named(numbers: str, names: tuple[str, ...], first: int) -> list[str]:
     """The names of ids in a line like "0 0 4"; none if one of them is not an id."""
-    ids = [int(n) - first if n.isdecimal() else -1 for n in numbers.split()]
+    ids = [int(n) - first if n in _DIGITS else -1 for n in numbers.split()]
     return [names[i] for i in ids] if all(0 <= i < len(names) for i in ids) else []
 
 
@@ -67,6 +68,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="dailydialog",
+    shows="*/dialogues_*.txt",
     splits=("train", "validation", "test"),
     labels=EMOTIONS,
     downloads=(Download("http://yanran.li/files/ijcnlp_dailydialog.zip", inside="ijcnlp_dailydialog"),),

@@ -13,7 +13,7 @@ from heartfelt.corpora.corpus import Corpus
 from heartfelt.corpora.near_duplicates import Openings, Overlap
 from heartfelt.dialogue import Dialogue
 from heartfelt.files import Faults
-from heartfelt.text import content_words, words
+from heartfelt.text import STOP_WORDS, content_words, words
 
 TOP = 3  # words a label, as in rashkin2019's Figure 3
 LONGEST = 12  # dialogues of this many turns or more are counted together
@@ -63,6 +63,7 @@ class Description:
     corpus: Corpus
     splits: list[Split]
     words_of: str  # the split in which words were counted
+    left_out: int  # how many function words were not counted
     words: list[Words]  # most frequent emotion first; the one entry "all" where there are no emotions
     overlaps: list[Overlap]
     faults: Faults
@@ -92,6 +93,7 @@ def describe(
     faults = Faults(strict)
     splits: list[Split] = []
     openings = Openings()
+    languages: set[str] = set()
     said: dict[str, dict[bool, Counter[str]]] = defaultdict(lambda: {True: Counter(), False: Counter()})
     for split_name in corpus.splits:
         split = Split(split_name)
@@ -104,7 +106,11 @@ def describe(
             if len(splits) == 1:  # words are counted in the first split, which is train where there is one
                 whose = dialogue.speaker
                 for turn in dialogue.turns:
-                    said[dialogue.emotion or "all"][turn.speaker == whose].update(content_words(turn.text))
+                    spoken = content_words(turn.text, dialogue.language)
+                    said[dialogue.emotion or "all"][turn.speaker == whose].update(spoken)
+                languages.add(dialogue.language)
+    if faults.count and not any(split.dialogues for split in splits):
+        raise corpora.nothing_readable(name, faults)
     first = splits[0]
     ranked = first.emotions.most_common() if first.emotions else [("all", first.dialogues)]
     counted = [
@@ -116,4 +122,5 @@ def describe(
         )
         for emotion, count in ranked
     ]
-    return Description(corpus, splits, first.name, counted, openings.overlaps(), faults)
+    left_out = sum(len(STOP_WORDS.get(language, ())) for language in languages)
+    return Description(corpus, splits, first.name, left_out, counted, openings.overlaps(), faults)

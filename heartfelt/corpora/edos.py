@@ -5,8 +5,9 @@ Licence: CC BY 4.0
 Fields: the label of the last turn is the dialogue's, one of 41; meta keeps `votes` and `agreed` (mturk),
 `confidence` (self_labeled), `similarity` (similar…). Splits are its four parts: mturk (three raters),
 similar, self_labeled, similar_self_labeled.
-Known faults: tokenised with spaces (undone here); turns are lines, their speakers taken to alternate. In
-mturk, 1,332 of 8,745 rows have no majority ("-") and 33 dialogue ids occur twice, so ids here count rows.
+Known faults: tokenised with spaces (mostly undone here, see heartfelt.text.detokenized); turns are lines, their
+speakers taken to alternate. In mturk, 1,332 of 8,745 rows have no majority ("-"), one has a label outside the 41,
+and 33 dialogue ids occur twice, so ids here count rows.
 """
 
 import re
@@ -68,6 +69,10 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
             continue
         agreed = row[part.label_column].strip().lower().removesuffix(" (other)")
         label = agreed if agreed in LABELS else None
+        if label is None and agreed != "-" and not part.score_column:
+            faults.add(
+                path, line, f"'{agreed[:40]}' is not one of the 41 labels; the dialogue is kept without it"
+            )
         meta: dict[str, Any] = {}
         if part.score_column:
             if label is None:
@@ -91,6 +96,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="edos_mturk",
+    shows="*.csv",
     splits=tuple(_PARTS),
     labels=LABELS,
     downloads=(

@@ -34,6 +34,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="arabic_emotone",
+    shows="*.csv",
     splits=("all",),
     labels=EMOTIONS,
     language="ar",

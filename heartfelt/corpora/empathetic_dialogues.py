@@ -6,11 +6,13 @@ Fields: emotion = column `context`, one of 32; situation = `prompt`; the speaker
 official file a worker's number, 1 in rebuilt ones; meta keeps `selfeval`, `tags` and, in the official test
 file, `candidates` (turn index → list of distractor replies) where they are given.
 Known faults: not a quoted CSV: fields are cut at each comma, commas inside a text are written `_comma_`, and
-quotation marks stand unescaped (596 turns). Rows have 8 fields, or 9 with candidates. Official counts are
-19,533 / 2,770 / 2,547 dialogues. A dialogue is kept up to the first turn that cannot be read.
+quotation marks stand unescaped (596 turns). Rows have 8 fields, or 9 with candidates; one with a bare comma
+is told from these by its misplaced speaker_idx or selfeval. Official counts are 19,533 / 2,770 / 2,547
+dialogues. A dialogue is kept up to the first turn that cannot be read.
 """
 
 import difflib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from heartfelt.files import Faults, lines, missing_columns
 from heartfelt.labels import EMOTIONS
 
 _COLUMNS = ("conv_id", "utterance_idx", "context", "prompt", "speaker_idx", "utterance", "selfeval", "tags")
+_SELFEVAL = re.compile(r"[\d|_]*")  # 5|5|5_2|2|5: three ratings by each of the two
 _HINT = "EmpatheticDialogues keeps the emotion in 'context' and the situation in 'prompt'"
 
 
@@ -31,10 +34,10 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
     if header is None:
         return
     names = tuple(name.strip() for name in header[1].split(","))
-    if missing := [name for name in _COLUMNS[:6] if name not in names]:
+    if missing := [name for name in _COLUMNS if name not in names]:
         faults.add(path, header[0], missing_columns(missing, names, _HINT))
         return
-    if names[:6] != _COLUMNS[:6]:
+    if names[: len(_COLUMNS)] != _COLUMNS:
         faults.add(path, header[0], f"the columns stand in another order than {', '.join(_COLUMNS)}")
         return
 
@@ -69,23 +72,25 @@ class _Draft:
 
     def add(self, fields: list[str]) -> str | None:
         """Take a row in, or say what is wrong with it."""
-        if not 6 <= len(fields) <= 9:
+        if len(fields) not in (8, 9):
             return f"{len(fields)} fields, not 8 or 9; a comma inside a text is written _comma_"
         id_, index, emotion, situation, person, text = (field.strip() for field in fields[:6])
         if not id_:
             return "no conversation id"
         if index != str(len(self.turns) + 1):
             return f"turn '{index[:20]}' of {id_[:60]} where turn {len(self.turns) + 1} should come"
-        if not person:
-            return "no speaker_idx"
+        if not person.isdecimal() or not _SELFEVAL.fullmatch(fields[6].strip()):
+            return "speaker_idx or selfeval is not a number; a comma inside a text is written _comma_"
         text = text.replace("_comma_", ",").strip()
         if not text:
             return "an empty utterance"
+        if emotion not in EMOTIONS:
+            return _unknown_emotion(emotion)
+        if self.turns and emotion != self.emotion:
+            return f"emotion {emotion} in a conversation that began as {self.emotion}"
         if not self.turns:
-            if emotion not in EMOTIONS:
-                return _unknown_emotion(emotion)
             self.emotion, self.situation, self.opener = emotion, situation.replace("_comma_", ","), person
-        for name, value in zip(("selfeval", "tags"), fields[6:8], strict=False):
+        for name, value in zip(("selfeval", "tags"), fields[6:8], strict=True):
             if value.strip():
                 self.meta[name] = value.strip()
         if len(fields) == 9 and fields[8].strip():
@@ -127,6 +132,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="empathetic_dialogues",
+    shows="train.csv",
     splits=("train", "valid", "test"),
     downloads=(
         Download(

@@ -4,10 +4,11 @@ Source: https://github.com/anuradha1992/EmpatheticIntents
 Licence: none stated (the text is EmpatheticDialogues': CC BY-NC 4.0)
 Fields: each turn's label is one of 41 (32 emotions, 8 intents, neutral); emotion and situation as in
 EmpatheticDialogues, whose ids and splits these are: that corpus must be at hand too.
-Known faults: the labels are a classifier's, not people's. Nine ids end in " (1)": copies, skipped. The file
-labels.txt says neutral = 38, the data say 40.
+Known faults: the labels are a classifier's, not people's. Nine ids end in " (1)": copies, skipped. One
+training dialogue (hit:12424_conv:24849) is missing. The file labels.txt says neutral = 38, the data say 40.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -81,6 +82,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="empathetic_intents",
+    shows="empatheticdialogues_annotated/*.csv",
     splits=("train", "valid", "test"),
     labels=LABELS,
     downloads=(
@@ -131,7 +133,7 @@ def _numbered_utterances(path: Path, prefix: str, source: str, faults: Faults) -
         id_, separator, text = line.partition(" <SEP> ")
         if not separator or not text.strip():
             faults.add(path, number, "not of the form: label id <SEP> text")
-        elif not id_.strip().isdecimal() or int(id_) >= len(LABELS):
+        elif not re.fullmatch(r"\s*\d{1,2}\s*", id_, re.ASCII) or int(id_) >= len(LABELS):
             faults.add(path, number, f"'{id_[:20]}' is not a label id from 0 to {len(LABELS) - 1}")
         else:
             label = LABELS[int(id_)]
@@ -145,7 +147,11 @@ def read_utterances(folder: Path, split: str, faults: Faults) -> Iterator[Dialog
 
 
 def read_ngrams(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
-    for path in sorted((folder / "lexically_extended_intent_data" / split).glob("*.txt")):
+    below = folder / "lexically_extended_intent_data" / split
+    paths = sorted(below.glob("*.txt"))
+    if not paths:
+        raise MissingData(f"There are no .txt files in {below}")
+    for path in paths:
         yield from _numbered_utterances(path, f"{split}-{path.stem}", NGRAMS.name, faults)
 
 
@@ -161,6 +167,7 @@ UTTERANCES = Corpus(
     about=_UTTERANCES,
     read=read_utterances,
     folder=CORPUS.folder,
+    shows="train_data/*.txt",
     splits=("train", "valid", "test"),
     labels=LABELS,
     downloads=CORPUS.downloads,
@@ -170,6 +177,7 @@ NGRAMS = Corpus(
     about=_NGRAMS,
     read=read_ngrams,
     folder=CORPUS.folder,
+    shows="lexically_extended_intent_data/*/*.txt",
     splits=("train", "validation", "test"),
     labels=LABELS[len(EMOTIONS) :],
     downloads=CORPUS.downloads,
@@ -179,6 +187,7 @@ SEEDS = Corpus(
     about=_SEEDS,
     read=read_seeds,
     folder=CORPUS.folder,
+    shows="manual_annotations/*.txt",
     splits=("all",),
     labels=_SEED_LABELS,
     downloads=CORPUS.downloads,

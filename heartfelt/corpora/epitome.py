@@ -74,6 +74,7 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="reddit/epitome",
+    shows="*-reddit.csv",
     splits=("all",),
     downloads=tuple(Download(f"{_FILES}/{mechanism}-reddit.csv") for mechanism in MECHANISMS),
 )

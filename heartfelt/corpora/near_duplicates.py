@@ -40,7 +40,7 @@ class Openings:
 
     def add(self, split: str, text: str) -> None:
         key = normalized(text)
-        if key.count(" ") + 1 >= self.SHORT:
+        if len(key.split(" ", self.SHORT)) >= self.SHORT:
             self._by_split[split].append(key)
 
     def overlaps(self) -> list[Overlap]:

@@ -49,8 +49,8 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
                     yield dialogue
                 else:
                     faults.add(path, count, f"{member.name[:80]}: an empty message")
-    except FileNotFoundError:
-        raise MissingData(f"There is no file {path}") from None
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
+        raise MissingData(f"The file {path} cannot be opened: {problem.strerror}") from None
     except broken as problem:
         # The "line" of an archive is the count of its members.
         faults.add(path, count + 1, f"the archive is broken or cut off here ({problem})")
@@ -71,7 +71,15 @@ CORPUS = Corpus(
     about=__doc__,
     read=read,
     folder="20news",
+    shows="20news-bydate.tar.gz",
     splits=("train", "test"),
     labels=GROUPS,
-    downloads=(Download("http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz", unpack_to=""),),
+    downloads=(
+        Download(  # the copy, and the checksum, that scikit-learn uses
+            "https://ndownloader.figshare.com/files/5975967",
+            sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+            unpack_to="",
+            name="20news-bydate.tar.gz",
+        ),
+    ),
 )

@@ -6,15 +6,17 @@ Fields: those of Dialogue, see heartfelt/dialogue.py.
 Known faults: none; a line that is not a Dialogue is reported with the field that is wrong.
 """
 
-import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import msgspec
 
 from heartfelt.corpora.corpus import Corpus, SeenIds
 from heartfelt.dialogue import Dialogue
-from heartfelt.errors import BadData, InvalidValue, MissingData, need
-from heartfelt.files import Faults, lines, writing
+from heartfelt.errors import BadData, InvalidValue, need
+from heartfelt.files import Faults, lines
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
 _ROWS = 1000  # how many rows of a Parquet file are in memory at a time
@@ -22,22 +24,32 @@ _ROWS = 1000  # how many rows of a Parquet file are in memory at a time
 
 def corpus_at(path: Path) -> Corpus:
     """The corpus in a file, or in a folder with a file a split (train.jsonl, valid.jsonl …)."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    by_split = {_split_of(file): file for file in files if file.name.endswith(ENDINGS)}
-    if path.is_file() and not by_split:
-        raise BadData(f"{path.name} is not a corpus of ours: its name should end in {', '.join(ENDINGS)}")
-    if not by_split:
-        raise MissingData(f"There is no corpus at {path}: no file there ends in {', '.join(ENDINGS)}")
-    if path.is_file():
-        by_split = {"all": path}
+    path = path.absolute()
+    files = [
+        file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.name.endswith(ENDINGS)
+    ]
+    if not files:
+        what = "its name should end" if path.is_file() else "no file there ends"
+        raise BadData(f"There is no corpus of ours at {path}: {what} in {', '.join(ENDINGS)}")
+    by_split: dict[str, Path] = {}
+    for file in files:
+        split = _split_of(file) if path.is_dir() else "all"
+        if split in by_split:
+            raise BadData(f"{by_split[split].name} and {file.name} in {path} are both the split '{split}'")
+        by_split[split] = file
+    seen = SeenIds()  # over all splits: no dialogue is in two of them
 
     def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
         file = by_split[split]
-        yield from read_parquet(file, faults) if file.suffix == ".parquet" else read_jsonl(file, faults)
+        rows = _parquet_rows(file, faults) if file.suffix == ".parquet" else _jsonl_rows(file, faults)
+        for number, dialogue in rows:
+            if seen.again(dialogue.id):
+                faults.add(file, number, f"dialogue '{dialogue.id[:60]}' came before")
+            else:
+                yield dialogue
 
-    return Corpus(
-        name=path.name, about=__doc__, read=read, folder=str(path), splits=tuple(sorted(by_split, key=_order))
-    )
+    splits = tuple(sorted(by_split, key=_order))
+    return Corpus(name=path.name, about=__doc__, read=read, folder=str(path), shows="*", splits=splits)
 
 
 def _split_of(path: Path) -> str:
@@ -49,48 +61,32 @@ def _order(split: str) -> tuple[int, str]:
     return (usual.index(split) if split in usual else len(usual), split)
 
 
-def read_jsonl(path: Path, faults: Faults) -> Iterator[Dialogue]:
-    seen = SeenIds()
+def _jsonl_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Dialogue]]:
+    if path.stat().st_size == 0:  # a split without dialogues
+        return
     for number, line in lines(path, faults):
-        if not line.strip():
-            continue
-        try:
-            dialogue = Dialogue.from_json(line)
-        except InvalidValue as problem:
-            faults.add(path, number, str(problem))
-            continue
-        if seen.again(dialogue.id):
-            faults.add(path, number, f"dialogue '{dialogue.id[:60]}' came before")
-        else:
-            yield dialogue
+        if line.strip():
+            try:
+                yield number, Dialogue.from_json(line)
+            except InvalidValue as problem:
+                faults.add(path, number, str(problem))
 
 
-def read_parquet(path: Path, faults: Faults) -> Iterator[Dialogue]:
+def _parquet_rows(path: Path, faults: Faults) -> Iterator[tuple[int, Dialogue]]:
     parquet = need("pyarrow.parquet", "curate", "Reading Parquet")
     arrow_error = need("pyarrow", "curate", "Reading Parquet").ArrowException
-    if path.is_dir():
-        faults.add(path, 1, "is a folder, not a file")
-        return
-    seen = SeenIds()
     number = 0
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_ROWS):
                 for number, row in enumerate(batch.to_pylist(), start=number + 1):  # noqa: B020
                     try:
-                        dialogue = _from_row(row)
+                        yield number, _from_row(row)
                     except InvalidValue as problem:
                         faults.add(path, number, str(problem))
-                        continue
-                    if seen.again(dialogue.id):
-                        faults.add(path, number, f"dialogue '{dialogue.id[:60]}' came before")
-                    else:
-                        yield dialogue
-    except FileNotFoundError:
-        raise MissingData(f"There is no file {path}") from None
     except (arrow_error, OSError) as problem:
         # The "line" of a Parquet file is the count of its rows.
-        faults.add(path, number + 1, f"not Parquet, or cut off here ({' '.join(str(problem).split())[:120]})")
+        faults.add(path, number + 1, f"not Parquet, or cut off here ({problem})")
 
 
 def _from_row(row: dict[str, Any]) -> Dialogue:
@@ -99,22 +95,26 @@ def _from_row(row: dict[str, Any]) -> Dialogue:
         if isinstance(turn, dict) and turn.get("label", "") is None:
             del turn["label"]
     try:
-        fields["meta"] = json.loads(fields.get("meta") or "{}")
-    except (ValueError, TypeError) as problem:
+        fields["meta"] = msgspec.json.decode(fields.get("meta") or "{}")
+    except (msgspec.MsgspecError, TypeError, RecursionError) as problem:
         raise InvalidValue(f"meta is not JSON: {problem}") from None
     return Dialogue.from_dict(fields)
 
 
-def write_jsonl(dialogues: Iterable[Dialogue], path: Path) -> int:
+def write(dialogues: Iterable[Dialogue], file: IO[bytes], ending: str) -> int:
+    """Write dialogues to an open file, as ".jsonl" or ".parquet"; returns how many there were."""
+    return _write_parquet(dialogues, file) if ending == ".parquet" else _write_jsonl(dialogues, file)
+
+
+def _write_jsonl(dialogues: Iterable[Dialogue], file: IO[bytes]) -> int:
     count = 0
-    with writing(path) as file:
-        for dialogue in dialogues:
-            file.write(dialogue.to_json() + "\n")
-            count += 1
+    for dialogue in dialogues:
+        file.write(dialogue.to_json().encode() + b"\n")
+        count += 1
     return count
 
 
-def write_parquet(dialogues: Iterable[Dialogue], path: Path) -> int:
+def _write_parquet(dialogues: Iterable[Dialogue], file: IO[bytes]) -> int:
     """Columns as the fields of Dialogue, `meta` as JSON text, since every corpus has its own."""
     arrow = need("pyarrow", "curate", "Writing Parquet")
     parquet = need("pyarrow.parquet", "curate", "Writing Parquet")
@@ -123,18 +123,17 @@ def write_parquet(dialogues: Iterable[Dialogue], path: Path) -> int:
     names = ("emotion", "situation", "language", "source", "meta")
     schema = arrow.schema([("id", text), ("turns", arrow.list_(turn)), *((name, text) for name in names)])
     count = 0
-    with writing(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
-        rows: list[dict[str, Any]] = []
-
-        def flush() -> None:
+    with parquet.ParquetWriter(file, schema) as writer:
+        for rows in _batches(dialogues):
             writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
-            rows.clear()
-
-        for dialogue in dialogues:
-            fields = {"language": dialogue.language, **dialogue.to_dict()}
-            rows.append({**fields, "meta": json.dumps(dialogue.meta, ensure_ascii=False)})
-            count += 1
-            if len(rows) == _ROWS:
-                flush()
-        flush()
+            count += len(rows)
     return count
+
+
+def _batches(dialogues: Iterable[Dialogue]) -> Iterator[list[dict[str, Any]]]:
+    source = iter(dialogues)
+    while batch := list(islice(source, _ROWS)):
+        yield [
+            {"language": d.language, **d.to_dict(), "meta": msgspec.json.encode(d.meta).decode()}
+            for d in batch
+        ]

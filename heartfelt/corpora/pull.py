@@ -1,8 +1,10 @@
 """Fetch a corpus from its official source: resumed where it broke off, checked, unpacked, then put in place.
 
-Everything happens in a `.part` folder beside the corpus's own; that one appears when it is whole.
+Everything happens in a `.part` folder beside the corpus's own, which appears when it is whole. Where it is there
+already, whole files are put over the old ones, one by one; files of your own in it are left alone.
 """
 
+import gzip
 import shutil
 import socket
 import tarfile
@@ -10,7 +12,9 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
@@ -18,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 import heartfelt
 from heartfelt.corpora.corpus import Corpus, Download
-from heartfelt.errors import BadData, DownloadFailed
+from heartfelt.errors import BadData, DownloadFailed, HeartfeltError
 from heartfelt.files import sha256
 
 _CHUNK = 1 << 16
@@ -32,15 +36,26 @@ def pull(corpus: Corpus, data: Path, progress: Progress = lambda name, done, tot
     """Fetch a corpus into the data folder. Returns a line a file: its name and SHA-256."""
     if not corpus.downloads:
         raise DownloadFailed(
-            f"{corpus.name} has no official download. Put its files in {data / corpus.folder}; "
-            f"see: heartfelt corpora list --long"
+            f"{corpus.name} has no official download: put its files ({corpus.shows}) in {data / corpus.folder}; "
+            "see heartfelt corpora list --long"
         )
     target = data / corpus.folder
     stage = target.parent / f".{target.name}.part"
     stage.mkdir(parents=True, exist_ok=True)
+    try:
+        return _pull(corpus, target, stage, progress)
+    except DownloadFailed as problem:
+        with suppress(OSError):
+            stage.rmdir()  # if nothing has arrived
+        raise DownloadFailed(
+            f"{problem}. Without a network: fetch it elsewhere and put its files ({corpus.shows}) in {target}"
+        ) from None
+
+
+def _pull(corpus: Corpus, target: Path, stage: Path, progress: Progress) -> list[str]:
     said = []
     for download in corpus.downloads:
-        name = PurePosixPath(unquote(urlsplit(download.url).path)).name
+        name = download.name or PurePosixPath(unquote(urlsplit(download.url).path)).name
         file = fetch(download.url, stage / name, partial(progress, name))
         digest = sha256(file)
         if download.sha256 and digest != download.sha256:
@@ -51,7 +66,10 @@ def pull(corpus: Corpus, data: Path, progress: Progress = lambda name, done, tot
             )
         said.append(f"{name}  sha256 {digest}" + ("" if download.sha256 else "  (none was published)"))
         _place(file, download, stage / "whole")
-    _merge(stage / "whole", target)
+    if target.exists():
+        _merge(stage / "whole", target)
+    else:
+        (stage / "whole").rename(target)
     shutil.rmtree(stage)
     return said
 
@@ -70,27 +88,28 @@ def fetch(url: str, path: Path, progress: Callable[[int, int | None], None]) -> 
         except urllib.error.HTTPError as problem:
             problem.close()
             if problem.code < 500:
-                raise DownloadFailed(f"{url} answers {problem.code} {problem.reason}") from None
+                raise DownloadFailed(
+                    f"Could not fetch {url} (it answers {problem.code} {problem.reason})"
+                ) from None
             reason = f"{problem.code} {problem.reason}"
         except (OSError, HTTPException) as problem:
             reason = _plainly(problem)
         have = part.stat().st_size if part.exists() else 0
         if pause is None:
             kept = f"; {have:,} bytes are kept, the same command goes on from there" if have else ""
-            raise DownloadFailed(
-                f"Could not fetch {url} ({reason}){kept}. Without a network: fetch it elsewhere, put the "
-                "files in the data folder (heartfelt corpora list shows it)"
-            )
+            raise DownloadFailed(f"Could not fetch {url} ({reason}){kept}")
         if have == before:  # no headway: give the network a moment
             time.sleep(pause)
     raise AssertionError("not reached")
 
 
 def _fetch_on(url: str, part: Path, progress: Callable[[int, int | None], None]) -> None:
-    have = part.stat().st_size if part.exists() else 0
+    # Which version the bytes are of that we have: without it, two versions could be spliced into one file.
+    version = part.with_name(part.name + ".version")
+    have = part.stat().st_size if part.exists() and version.exists() else 0
     headers = {"User-Agent": f"heartfelt/{heartfelt.__version__}"}
     if have:
-        headers["Range"] = f"bytes={have}-"
+        headers |= {"Range": f"bytes={have}-", "If-Range": version.read_text()}
     request = urllib.request.Request(url, headers=headers)
     try:
         answer = urllib.request.urlopen(request, timeout=_PATIENCE)
@@ -105,9 +124,17 @@ def _fetch_on(url: str, part: Path, progress: Callable[[int, int | None], None])
             have = 0
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length and length.isdecimal() else None
+        if not have:
+            version.unlink(missing_ok=True)
+            if tag := answer.headers.get("ETag") or answer.headers.get("Last-Modified"):
+                version.write_text(tag)
         with part.open("ab" if have else "wb") as file:
             while chunk := answer.read(_CHUNK):
-                file.write(chunk)
+                try:
+                    file.write(chunk)
+                    file.flush()
+                except OSError as problem:
+                    raise HeartfeltError(f"Could not write {part}: {problem.strerror}") from None
                 have += len(chunk)
                 progress(have, total)
     if total is not None and have < total:
@@ -140,7 +167,7 @@ def _place(file: Path, download: Download, whole: Path) -> None:
         for inner in sorted(unpacked.rglob("*.zip")):  # DailyDialog keeps a zip a split inside its zip
             _unpack(inner, inner.parent)
             inner.unlink()
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as problem:
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as problem:
         file.unlink()
         raise BadData(f"{file.name} cannot be unpacked ({problem}); it was removed, try again") from None
     source = unpacked / download.inside

@@ -31,7 +31,7 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
     for number, line in lines(path, faults):
         try:
             pair = decode(line)
-        except msgspec.MsgspecError as problem:
+        except (msgspec.MsgspecError, RecursionError) as problem:
             faults.add(path, number, f"not a pair: {problem}")
             continue
         texts = [html.unescape(text).strip() for text in (pair.q, pair.a)]
@@ -43,4 +43,6 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
         yield Dialogue(f"{number}-{pair.aid}", alternating(texts), source=CORPUS.name, meta=meta)
 
 
-CORPUS = Corpus(name="reddit", about=__doc__, read=read, folder="reddit", splits=("all",))
+CORPUS = Corpus(
+    name="reddit", about=__doc__, read=read, folder="reddit", shows="reddit_pairs_*", splits=("all",)
+)

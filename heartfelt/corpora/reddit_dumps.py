@@ -8,7 +8,8 @@ so what hangs on them opens a dialogue of its own. JSON lines in zstd with a 2 G
 
 How: every comment → reply edge occurs in exactly one dialogue. A comment's first answer goes on with its
 dialogue; every other answer opens a new one that begins with the comment answered. Memory does not grow with
-the file: comments are first parted by thread into files on disk, which are then rebuilt one at a time.
+the file: comments are first parted by thread into files on disk (in $TMPDIR, about as large as the dump
+unpacked), which are then rebuilt one at a time.
 """
 
 import html
@@ -36,11 +37,14 @@ class _Comment(msgspec.Struct):
     body: str
     author: str = ""
     subreddit: str = ""
-    created_utc: int | str = 0  # older dumps quote it
+    created_utc: float | str = 0  # some dumps quote it
 
     @property
-    def when(self) -> int:
-        return int(self.created_utc) if str(self.created_utc).isdecimal() else 0
+    def when(self) -> float:
+        try:
+            return float(self.created_utc)
+        except ValueError:
+            return 0.0
 
 
 # A comment on its way through the parts: which file and line it came from, and itself.
@@ -70,7 +74,7 @@ def _part_by_thread(paths: list[Path], files: list[Path], faults: Faults) -> Non
             for number, line in lines(path, faults):
                 try:
                     comment = decode(line)
-                except msgspec.MsgspecError as problem:
+                except (msgspec.MsgspecError, RecursionError) as problem:
                     faults.add(path, number, f"not a comment: {problem}")
                     continue
                 if comment.body.strip() and comment.body not in _GONE:
@@ -127,4 +131,6 @@ def _letters(number: int) -> str:
     return name
 
 
-CORPUS = Corpus(name="reddit_dumps", about=__doc__, read=read, folder="reddit_dumps", splits=("all",))
+CORPUS = Corpus(
+    name="reddit_dumps", about=__doc__, read=read, folder="reddit_dumps", shows="RC_*", splits=("all",)
+)

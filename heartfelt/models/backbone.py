@@ -37,7 +37,9 @@ def _from(kind: Any, checkpoint: str) -> Any:
         return kind.from_pretrained(_unpacked(Path(place)) if Path(place).is_dir() else place)
     except OSError as problem:
         if Path(place).is_dir():
-            raise MissingData(f"The checkpoint at {place} cannot be loaded: {str(problem).splitlines()[0]}") from None
+            raise MissingData(
+                f"The checkpoint at {place} cannot be loaded: {str(problem).splitlines()[0]}"
+            ) from None
         raise MissingData(
             f"The checkpoint '{checkpoint}' is neither a folder nor reachable on the model hub. Offline there are: "
             f"{', '.join(weights.WEIGHTS)} (heartfelt models pull NAME)"

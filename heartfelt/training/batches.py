@@ -33,7 +33,9 @@ class LengthBuckets(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         draw = np.random.default_rng([self._seed, self._epoch])
         order = draw.permutation(len(self._lengths))
-        pools = [order[i : i + _POOL * self._batch_size] for i in range(0, len(order), _POOL * self._batch_size)]
+        pools = [
+            order[i : i + _POOL * self._batch_size] for i in range(0, len(order), _POOL * self._batch_size)
+        ]
         # A stable sort keeps the random order among equal lengths.
         order = np.concatenate([pool[np.argsort(self._lengths[pool], kind="stable")] for pool in pools])
         whole = len(order) // self._batch_size * self._batch_size

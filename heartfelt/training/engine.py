@@ -19,7 +19,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import Dataset, Sampler
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.trainer_utils import EvalPrediction, set_seed
 
@@ -29,14 +36,16 @@ from heartfelt.models.backbone import separator
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.batches import LengthBuckets, padded
-from heartfelt.training.run import Run, environment, open_run
+from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.tasks import Item, Task, find
 
 Encode = Callable[[Item], dict[str, Any]]
 
 
-def train(recipe: Recipe, folder: Path, data: Path | None = None) -> dict[str, Any]:
-    """Train what a recipe says into a run folder; returns its results."""
+def train(
+    recipe: Recipe, folder: Path, data: Path | None = None, watch: TrainerCallback | None = None
+) -> dict[str, Any]:
+    """Train what a recipe says into a run folder; returns its results. `watch` is called along the way."""
     task, (model, tokenizer) = find(recipe.task), _build(recipe)
     run = open_run(folder, recipe)
     if run.results is not None:
@@ -44,7 +53,7 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None) -> dict[str, A
     encode = encoder(tokenizer, task, recipe)
     splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
     learner = _Learner(run, recipe, task, model, tokenizer, splits, encode)
-    return learner.learn()
+    return learner.learn(watch)
 
 
 def _build(recipe: Recipe) -> tuple[PreTrainedModel, Tokenizer]:
@@ -109,7 +118,7 @@ class _Learner:
     splits: dict[str, list[Item]]
     encode: Encode
 
-    def learn(self) -> dict[str, Any]:
+    def learn(self, watch: TrainerCallback | None) -> dict[str, Any]:
         training, folder = self.recipe.training, self.run.folder
         watched = self.splits["valid"]
         if training.evaluate_on and training.evaluate_on < len(watched):
@@ -126,7 +135,8 @@ class _Learner:
             compute_metrics=self._accuracies,
         )
         minutes = _Minutes(folder)
-        for callback in (_Log(folder), self.keeper, _Checkpoints(training.checkpoint_minutes), minutes):
+        ours = (_Log(folder), self.keeper, _Checkpoints(training.checkpoint_minutes), minutes)
+        for callback in (*ours, *([watch] if watch else [])):
             self.trainer.add_callback(callback)
         self.trainer.train(resume_from_checkpoint=last_checkpoint(folder))
         self.keeper.restore(self.model)
@@ -166,7 +176,9 @@ class _Learner:
 
     def _accuracies(self, predicted: EvalPrediction) -> dict[str, float]:
         found = {}
-        for head, logits, labels in self._by_head(np.asarray(predicted.predictions), np.asarray(predicted.label_ids)):
+        for head, logits, labels in self._by_head(
+            np.asarray(predicted.predictions), np.asarray(predicted.label_ids)
+        ):
             known = labels != UNLABELLED
             if known.any():
                 found[f"{head}_accuracy"] = float((logits[known].argmax(-1) == labels[known]).mean())
@@ -175,7 +187,10 @@ class _Learner:
     def _by_head(self, logits: np.ndarray, labels: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
         sizes = [len(names) for names in self.task.heads.values()]
         parts = np.split(logits, np.cumsum(sizes)[:-1], axis=-1)
-        return [(head, part, labels[:, i]) for i, (head, part) in enumerate(zip(self.task.heads, parts, strict=True))]
+        return [
+            (head, part, labels[:, i])
+            for i, (head, part) in enumerate(zip(self.task.heads, parts, strict=True))
+        ]
 
     def _finish(self, minutes: "_Minutes") -> dict[str, Any]:
         """Predict valid and test, write everything that a run folder holds."""
@@ -183,13 +198,17 @@ class _Learner:
         for split in ("valid", "test"):
             dataset = Encoded(self.splits[split], self.encode, sort=True)
             predicted = self.trainer.predict(dataset, metric_key_prefix=split)  # type: ignore[arg-type]
-            scores[split] = {name.removeprefix(f"{split}_"): value for name, value in (predicted.metrics or {}).items()}
+            scores[split] = {
+                name.removeprefix(f"{split}_"): value for name, value in (predicted.metrics or {}).items()
+            }
             if self.trainer.is_world_process_zero():
                 self._write_predictions(split, dataset, predicted.predictions, predicted.label_ids)
         results = {
             "task": self.task.name,
             "model": self.recipe.model,
-            "scores": {s: {k: v for k, v in m.items() if k.endswith(("accuracy", "loss"))} for s, m in scores.items()},
+            "scores": {
+                s: {k: v for k, v in m.items() if k.endswith(("accuracy", "loss"))} for s, m in scores.items()
+            },
             "best_step": self.keeper.best_step,
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "minutes": round(minutes.spent(), 1),
@@ -202,6 +221,7 @@ class _Learner:
             self.model.save_pretrained(self.run.folder / "model")
             self.tokenizer.save_pretrained(self.run.folder / "model")
             self.run.write("labels.json", {head: list(labels) for head, labels in self.task.heads.items()})
+            write_card(self.run, self.recipe, self.task.what, results)
             self.run.write("results.json", results)
             shutil.rmtree(self.run.folder / "checkpoints", ignore_errors=True)
             self.keeper.remove()
@@ -211,7 +231,10 @@ class _Learner:
         path = self.run.folder / "predictions" / f"{split}.npz"
         path.parent.mkdir(exist_ok=True)
         np.savez_compressed(
-            path, ids=[item.id for item in dataset.items], logits=np.asarray(logits, np.float16), labels=labels
+            path,
+            ids=[item.id for item in dataset.items],
+            logits=np.asarray(logits, np.float16),
+            labels=labels,
         )
 
 
@@ -235,7 +258,9 @@ class _Trainer(Trainer):
             for pretrained in (True, False):
                 for decays in (True, False):
                     chosen = [
-                        p for name, p in named if name.startswith("encoder.") == pretrained and (p.ndim > 1) == decays
+                        p
+                        for name, p in named
+                        if name.startswith("encoder.") == pretrained and (p.ndim > 1) == decays
                     ]
                     decay = t.weight_decay if decays else 0.0
                     groups.append({"params": chosen, "lr": rates[pretrained], "weight_decay": decay})
@@ -243,7 +268,11 @@ class _Trainer(Trainer):
         return self.optimizer
 
     def compute_loss(
-        self, model: Any, inputs: dict[str, Tensor], return_outputs: bool = False, num_items_in_batch: Any = None
+        self,
+        model: Any,
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
     ) -> Any:
         smoothing = self._recipe.training.label_smoothing if model.training else 0.0
         outputs = model(**inputs, smoothing=smoothing)
@@ -266,7 +295,9 @@ class _Log(TrainerCallback):
             kept = [line for line in lines if json.loads(line)["step"] <= state.global_step]
         self._path.write_text("".join(kept))
 
-    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any) -> None:
+    def on_log(
+        self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any
+    ) -> None:
         timing = ("runtime", "per_second", "total_flos", "epoch")
         values = {key: value for key, value in (logs or {}).items() if not key.endswith(timing)}
         if state.is_world_process_zero and "train_loss" not in values:
@@ -291,7 +322,13 @@ class _BestKeeper(TrainerCallback):
             self._seen = [(s, v) for s, v in json.loads(self._record.read_text()) if s <= state.global_step]
 
     def on_evaluate(
-        self, args: Any, state: TrainerState, control: TrainerControl, metrics: Any = None, model: Any = None, **_: Any
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: Any = None,
+        model: Any = None,
+        **_: Any,
     ) -> None:
         value = metrics[f"eval_{self._metric}"]
         self._seen.append((state.global_step, value if self._metric == "loss" else -value))
@@ -305,9 +342,7 @@ class _BestKeeper(TrainerCallback):
         if self._patience is not None and since >= self._patience:
             control.should_training_stop = True
 
-    def on_train_end(
-        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
+    def on_train_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if not self._seen:
             raise HeartfeltError(
                 f"The run ended after {state.global_step} steps without an evaluation: "
@@ -378,5 +413,3 @@ def data_hash(splits: dict[str, list[Item]]) -> str:
 
 def _world_size() -> int:
     return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
-
-

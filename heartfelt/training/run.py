@@ -1,13 +1,13 @@
 """A run folder: everything that a training was and gave. It can be moved, and loads with no other argument.
 
-    recipe.yaml      the whole recipe, defaults included
-    labels.json      head → labels, in the order of the model's outputs
-    model/           weights and tokenizer, the best state on the valid split
-    metrics.jsonl    a line a step: loss, learning rate; a line an evaluation
-    results.json     scores on valid and test, minutes, hashes of recipe and data, environment
-    predictions/     what the model said of every item of a split: ids, labels, logits
-    README.md        the model card
-    checkpoints/     where an unfinished training goes on from
+recipe.yaml      the whole recipe, defaults included
+labels.json      head → labels, in the order of the model's outputs
+model/           weights and tokenizer, the best state on the valid split
+metrics.jsonl    a line a step: loss, learning rate; a line an evaluation
+results.json     scores on valid and test, minutes, hashes of recipe and data, environment
+predictions/     what the model said of every item of a split: ids, labels, logits
+README.md        the model card
+checkpoints/     where an unfinished training goes on from
 """
 
 import json
@@ -30,7 +30,9 @@ class Run:
     def recipe(self) -> Recipe:
         path = self.folder / "recipe.yaml"
         if not path.is_file():
-            raise MissingData(f"{self.folder} is not a run folder: it has no recipe.yaml (heartfelt runs list)")
+            raise MissingData(
+                f"{self.folder} is not a run folder: it has no recipe.yaml (heartfelt runs list)"
+            )
         return parse(path.read_text(encoding="utf-8"), where=str(path))
 
     @property
@@ -74,6 +76,29 @@ def open_run(folder: Path, recipe: Recipe) -> Run:
 
 def runs_below(folder: Path) -> list[Run]:
     return [Run(path.parent) for path in sorted(folder.rglob("recipe.yaml"))]
+
+
+def write_card(run: Run, recipe: Recipe, what: str, results: dict[str, Any]) -> None:
+    """README.md: what this model is, how it was made, what it scores, and where it must not be used."""
+    lines = [f"# {run.folder.name}", "", f"Task: {what}. Model: {recipe.model}.", ""]
+    lines += [f"{text}\n" for text in (recipe.paper, recipe.note) if text]
+    lines += ["| split | metric | value |", "|---|---|---|"]
+    for split, scores in results["scores"].items():
+        lines += [f"| {split} | {name} | {value:.4f} |" for name, value in scores.items()]
+    facts = [f"{results['parameters']:,} parameters", f"{results['minutes']} minutes of training"]
+    facts += [
+        f"best at step {results['best_step']}",
+        f"recipe {results['recipe']}",
+        f"data {results['data']}",
+    ]
+    lines += ["", "; ".join(facts) + ".", "", "```yaml", dump(recipe).rstrip(), "```", ""]
+    lines += [
+        "Trained on EmpatheticDialogues (CC BY-NC 4.0): no commercial use. It labels text as crowd workers of one",
+        "country named feelings; it does not diagnose, and must not decide about people.",
+        "",
+    ]
+    with writing(run.folder / "README.md") as file:
+        file.write("\n".join(lines))
 
 
 def environment() -> dict[str, str]:

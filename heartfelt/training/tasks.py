@@ -94,8 +94,12 @@ TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         Task("situations", "emotion of a described situation, 32-way", {"emotion": EMOTIONS}, situations),
-        Task("contexts", "speaker's emotion before a listener's turn, 32-way", {"emotion": EMOTIONS}, contexts),
-        Task("situation_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(situations)),
+        Task(
+            "contexts", "speaker's emotion before a listener's turn, 32-way", {"emotion": EMOTIONS}, contexts
+        ),
+        Task(
+            "situation_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(situations)
+        ),
         Task("context_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(contexts)),
         Task("utterances", "emotion or intent of an utterance, 41-way", {"label": LABELS}, utterances),
         Task("plans", "label of the next reply, 41-way", {"plan": LABELS}, plans),

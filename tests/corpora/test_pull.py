@@ -27,6 +27,7 @@ class Site:
     break_after: int | None = None  # cut the connection after this many bytes, on each answer
     ranges: bool = True  # answer to Range, as most servers do
     failures: int = 0  # answer 503 so many times first
+    version: str | None = "v1"  # the ETag
     asked: Asked = field(default_factory=list)  # the Range header of every request
     url: str = ""
 
@@ -46,7 +47,7 @@ def serving(site: Site) -> Iterator[Site]:
                 return
             start = 0
             wanted = self.headers.get("Range")
-            if wanted and site.ranges:
+            if wanted and site.ranges and self.headers.get("If-Range") == site.version:
                 start = int(wanted.removeprefix("bytes=").rstrip("-"))
                 if start >= len(body):
                     self.send_error(416)
@@ -56,6 +57,8 @@ def serving(site: Site) -> Iterator[Site]:
                 self.send_response(200)
             rest = body[start:]
             self.send_header("Content-Length", str(len(rest)))
+            if site.version:
+                self.send_header("ETag", site.version)
             self.end_headers()
             self.wfile.write(rest[: site.break_after])
             if site.break_after is not None and site.break_after < len(rest):
@@ -138,6 +141,29 @@ def test_a_server_without_ranges_begins_anew(fixtures: Path, tmp_path: Path) -> 
     assert len(list(corpora.load("empathetic_dialogues", data=tmp_path))) == 4
 
 
+@pytest.mark.parametrize("version", ["v2", None])
+def test_two_versions_are_not_spliced(fixtures: Path, tmp_path: Path, version: str | None) -> None:
+    old, new = b"old " * 1000, tarball(fixtures)
+    with serving(Site({"ed.tar.gz": old}, break_after=100, version=version and "v1")) as site:
+        corpus = corpus_from(site, "ed.tar.gz", b"", sha256=None)
+        with pytest.raises(DownloadFailed):
+            pulling.pull(corpus, tmp_path)
+        site.files, site.break_after, site.version = {"ed.tar.gz": new}, None, version
+        pulling.pull(corpus, tmp_path)
+    assert len(list(corpora.load("empathetic_dialogues", data=tmp_path))) == 4
+
+
+def test_a_second_pull_leaves_other_files_alone(fixtures: Path, tmp_path: Path) -> None:
+    body = tarball(fixtures)
+    with serving(Site({"ed.tar.gz": body})) as site:
+        pulling.pull(corpus_from(site, "ed.tar.gz", body), tmp_path)
+        (tmp_path / "empathetic_dialogues/notes.txt").write_text("mine")
+        (tmp_path / "empathetic_dialogues/train.csv").write_text("damaged")
+        pulling.pull(corpus_from(site, "ed.tar.gz", body), tmp_path)
+    assert len(list(corpora.load("empathetic_dialogues", data=tmp_path))) == 4
+    assert (tmp_path / "empathetic_dialogues/notes.txt").read_text() == "mine"
+
+
 def test_a_server_that_fails_for_a_while(fixtures: Path, tmp_path: Path) -> None:
     body = tarball(fixtures)
     with serving(Site({"ed.tar.gz": body}, failures=2)) as site:
@@ -166,8 +192,11 @@ def test_without_a_network_it_says_what_to_do(tmp_path: Path) -> None:
     corpus = replace(
         corpora.CORPORA["empathetic_dialogues"], downloads=(Download("http://nowhere.invalid/ed.tar.gz"),)
     )
-    with pytest.raises(DownloadFailed, match=r"Could not fetch .* Without a network: fetch it elsewhere"):
+    with pytest.raises(
+        DownloadFailed, match=r"Could not fetch .* Without a network: .* put its files \(train.csv\)"
+    ):
         pulling.pull(corpus, tmp_path)
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(DownloadFailed, match="has no official download"):
         pulling.pull(corpora.CORPORA["reddit"], tmp_path)
 

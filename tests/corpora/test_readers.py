@@ -51,9 +51,26 @@ def test_ed_is_kept_up_to_the_first_turn_that_cannot_be_read(tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "c1,2,sad,I was, sad then,0,hello there friend,,",  # a bare comma in the situation
+        "c1,2,sad,p,0,one two, three four,,",  # a bare comma in the utterance
+        "c1,2,sad,p,0,too few",
+        "c1,2,angry,p,0,another emotion,,",
+        "c1,2,sad,p,me,a speaker who is no number,,",
+    ],
+)
+def test_ed_does_not_take_in_a_misplaced_field(tmp_path: Path, row: str) -> None:
+    dialogues, faults = ed(tmp_path, HEADER + "c1,1,sad,p,1,one,,\n" + row + "\n")
+    assert dialogues == ["c1:1"]
+    assert [line for line, _ in faults] == [3]
+
+
 def test_ed_with_a_column_called_emotion_says_what_to_do(tmp_path: Path) -> None:
+    ed(tmp_path, HEADER.replace("context", "emotion") + "c1,1,sad,p,1,one,,\n")
     with pytest.raises(BadData, match=r"train.csv:1: no column 'context'.*keeps the emotion in 'context'"):
-        ed(tmp_path, HEADER.replace("context", "emotion") + "c1,1,sad,p,1,one,,\n")
+        list(corpora.load("empathetic_dialogues", "train", data=tmp_path))
 
 
 def test_ed_workers_numbers_become_roles(fixtures: Path) -> None:
@@ -84,6 +101,75 @@ def test_the_arabic_split_is_the_notebooks() -> None:
     assert {name: len(ids) for name, ids in split.items()} == {"train": 32_965, "valid": 1_831, "test": 1_832}
     assert set.union(*split.values()) == set(range(count))
     assert split["valid"] | split["test"] == {int(i) for i in order[:3_663]}
+
+
+def arabic(tmp_path: Path, rows: str) -> tuple[list[list[str]], list[int]]:
+    folder = tmp_path / "arabic_ed_soror_test"
+    folder.mkdir(exist_ok=True)
+    (folder / "test_arabic_history.csv").write_text("emotion,context,response\n" + rows, encoding="utf-8")
+    faults = Faults()
+    found = [[t.text for t in d.turns] for d in corpora.load("arabic_ed_test", data=tmp_path, faults=faults)]
+    return sorted(found), [fault.line for fault in faults.first]
+
+
+def test_arabic_rows_become_dialogues_whole_history_or_last_turns(tmp_path: Path) -> None:
+    whole = "sad,a,b\nsad,a SOC b SOC c,d\nsad,a SOC b SOC c SOC d SOC e,f\n"
+    last = "sad,g,h\nsad,g SOC h SOC i,j\nsad,i SOC j SOC k,l\n"
+    assert arabic(tmp_path, whole + last) == ([list("abcdef"), list("ghijkl")], [])
+
+
+def test_an_arabic_row_that_is_lost_does_not_split_its_dialogue(tmp_path: Path) -> None:
+    rows = "sad,a,b\nsad,a SOC b SOC c,\nsad,a SOC b SOC c SOC d SOC e,f\n"
+    assert arabic(tmp_path, rows) == ([list("abcdef")], [3])
+
+
+def test_an_arabic_row_that_is_lost_keeps_its_place_in_the_draw(tmp_path: Path) -> None:
+    rows = [f"sad,text {i},answer {i}\n" for i in range(200)]
+
+    def splits() -> dict[str, str]:
+        names = corpora.CORPORA["arabic_ed_test"].splits
+        return {
+            d.id: s for s in names for d in corpora.load("arabic_ed_test", s, data=tmp_path, faults=Faults())
+        }
+
+    arabic(tmp_path, "".join(rows))
+    before = splits()
+    arabic(tmp_path, "".join([*rows[:50], "hungry,text,answer\n", *rows[51:]]))
+    after = splits()
+    assert after == {id_: split for id_, split in before.items() if id_ != "line-52"}
+
+
+def test_an_unclosed_quote_costs_one_row(tmp_path: Path) -> None:
+    rows = 'sad,a1,"b1 unclosed\nsad,a2,b2\nangry,a3,"b ""3"""\n'
+    assert arabic(tmp_path, rows) == ([["a2", "b2"], ["a3", 'b "3"']], [2])
+
+
+def test_a_nest_of_brackets_is_a_fault(tmp_path: Path, fixtures: Path) -> None:
+    shutil.copytree(fixtures / "chitchat", tmp_path / "chitchat")
+    (tmp_path / "chitchat/chatterbot_english/food.yml").write_text("conversations: " + "[" * 900_000)
+    faults = Faults()
+    list(corpora.load("chitchat", data=tmp_path, faults=faults))
+    assert "not YAML" in faults.first[0].reason
+
+
+def test_chitchat_lines_keep_their_numbers(tmp_path: Path, fixtures: Path) -> None:
+    shutil.copytree(fixtures / "chitchat", tmp_path / "chitchat")
+    path = tmp_path / "chitchat/chatterbot_english/food.yml"
+    path.write_bytes(path.read_bytes().replace(b"- food", b"\xff"))
+    faults = Faults()
+    list(corpora.load("chitchat", data=tmp_path, faults=faults))
+    assert [fault.line for fault in faults.first] == [2, 6]
+
+
+def test_numbers_too_long_to_be_numbers(tmp_path: Path, fixtures: Path) -> None:
+    shutil.copytree(fixtures, tmp_path, dirs_exist_ok=True)
+    long = "9" * 5_000
+    (tmp_path / "dailydialog/train/dialogues_emotion_train.txt").write_text(f"0 0 {long}\n")
+    (tmp_path / "empathetic_intents/train_data/train.txt").write_text(f"{long} <SEP> text\n")
+    comment = {"id": "x", "parent_id": "t3_y", "link_id": "t3_y", "body": "b", "created_utc": long}
+    (tmp_path / "reddit_dumps/RC_2015-02.jsonl").write_bytes(msgspec.json.encode(comment))
+    for name in ("dailydialog", "intent_utterances", "reddit_dumps"):
+        assert list(corpora.load(name, data=tmp_path, faults=Faults()))
 
 
 def test_reddit_dumps_hold_every_edge_once(tmp_path: Path) -> None:

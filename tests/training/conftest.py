@@ -1,0 +1,46 @@
+"""A tiny BERT with random weights and a vocabulary of its own, so that the real code path trains in seconds."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
+
+from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed  # noqa: E402
+
+WORDS = "i am so happy sad today my dog died cat won the game lost job got a new friend . ! ? what did you say".split()
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tiny-bert")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghijklmnopqrstuvwxyz"]
+    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    (folder / "vocab.txt").write_text("\n".join(dict.fromkeys(vocabulary)))
+    set_seed(0)
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def moods(tmp_path: Path) -> Path:
+    """A data folder whose EmpatheticDialogues can be learned: the feeling is named in the text."""
+    folder = tmp_path / "data" / "empathetic_dialogues"
+    folder.mkdir(parents=True)
+    header = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
+    for split, count in (("train", 64), ("valid", 16), ("test", 16)):
+        rows = []
+        for i in range(count):
+            mood, cause = (("joyful", "happy"), ("sad", "sad"))[i % 2]
+            extra = " today" * (i % 5)
+            text = f"i am so {cause}{extra} . my {'dog' if i % 3 else 'cat'} {'won' if mood == 'joyful' else 'died'}"
+            rows.append(
+                f"{split}{i},1,{mood},{text},1,{text} !,,\n{split}{i},2,{mood},{text},0,what did you say ?,,\n"
+            )
+        (folder / f"{split}.csv").write_text(header + "".join(rows))
+    return folder.parent
