@@ -30,7 +30,6 @@ from transformers import (
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.trainer_utils import EvalPrediction, set_seed
 
-from heartfelt.errors import HeartfeltError
 from heartfelt.models import module_of
 from heartfelt.models.backbone import separator
 from heartfelt.models.heads import UNLABELLED
@@ -341,13 +340,6 @@ class _BestKeeper(TrainerCallback):
         since = sum(step > self.best_step for step, _ in self._seen)
         if self._patience is not None and since >= self._patience:
             control.should_training_stop = True
-
-    def on_train_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if not self._seen:
-            raise HeartfeltError(
-                f"The run ended after {state.global_step} steps without an evaluation: "
-                "set training.evaluate_every to fewer steps"
-            )
 
     def restore(self, model: PreTrainedModel) -> None:
         model.load_state_dict(load_file(self._states))

@@ -11,6 +11,7 @@ checkpoints/     where an unfinished training goes on from
 """
 
 import json
+import os
 import platform
 from dataclasses import dataclass
 from importlib import metadata
@@ -63,6 +64,8 @@ class Run:
 def open_run(folder: Path, recipe: Recipe) -> Run:
     """The run folder for a recipe: a new one, or the one that this very recipe began."""
     run = Run(folder)
+    if os.environ.get("RANK", "0") != "0":  # under torchrun the first process opens the folder for all
+        return run
     if (folder / "recipe.yaml").exists():
         if run.recipe.hash() != recipe.hash():
             raise HeartfeltError(f"{folder} holds a run of another recipe; choose another folder (--to)")
