@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, mean, means, ratio
+from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, TableOf, ratio
 from heartfelt.evaluation.outputs import Output
 
 BINS = 15  # Guo et al. 2017
@@ -18,21 +18,26 @@ def ranked(output: Output) -> tuple[str, ...]:
     return output.guesses or ()
 
 
-def _hits(k: int) -> Callable[[Sequence[Output]], Array]:
-    def hits(outputs: Sequence[Output]) -> Array:
-        offers = [ranked(output) for output in outputs]
-        if max(map(len, offers), default=0) < k:  # a system that names one label has no top 5
-            return np.full(len(outputs), np.nan)
-        return np.array([o.gold in offer[:k] for o, offer in zip(outputs, offers, strict=True)], np.float64)
+def _top(k: int) -> TableOf:
+    def table(outputs: Sequence[Output]) -> Table:
+        offers = [(output.gold, ranked(output)) for output in outputs]
+        rows = [(gold in offer[:k], 1, len(offer) >= k) for gold, offer in offers]
+        return Table(("right", "outputs", "deep enough"), np.array(rows, np.float64))
 
-    return hits
+    return table
+
+
+def _share(sums: Array, _: Columns) -> Array:
+    """A system that never offers k labels has no top k."""
+    return np.where(sums[..., 2] > 0, ratio(sums[..., 0], sums[..., 1]), np.nan)
 
 
 def _accuracy(k: int) -> SumMetric:
     return SumMetric(
         name=f"accuracy_{k}", title=f"acc@{k}", direction="higher", needs=_NEEDS, digits=4,
+        undefined=f"the system offers fewer than {k} labels",
         recipe=f"share of turns whose true emotion is among the first {k} offered; no answer is wrong",
-        citation="rashkin2019", table=means(_hits(k)), finish=mean,
+        citation="rashkin2019", table=_top(k), finish=_share,
     )  # fmt: skip
 
 

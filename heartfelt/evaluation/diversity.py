@@ -1,13 +1,22 @@
 """How varied the replies are: Distinct-n of the whole set and at a fixed size, length, repetition."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import gammaln
 
-from heartfelt.evaluation.metric import Array, Metric, SumMetric, Table, TypeMetric, mean, means, percent
-from heartfelt.evaluation.outputs import Output
+from heartfelt.evaluation.metric import (
+    Array,
+    Metric,
+    SumMetric,
+    TableOf,
+    TypeMetric,
+    TypesOf,
+    mean,
+    means,
+    percent,
+)
 from heartfelt.evaluation.tokens import ngrams, whitespace
 
 # Distinct-n falls as the set grows (EmpDG's half set doubles it), so systems are compared at this many
@@ -43,22 +52,24 @@ def _log_choose(n: Array, k: int) -> Array:
     return chosen
 
 
-def _types(n: int) -> Callable[[Output], Sequence[Hashable]]:
+def _types(n: int) -> TypesOf:
     return lambda output: ngrams(whitespace(output.reply or ""), n)
 
 
 def _distinct(n: int) -> tuple[TypeMetric, TypeMetric]:
+    types = _types(n)
     whole = TypeMetric(
         name=f"distinct_{n}", title=f"Dist-{n}", direction="higher", needs=("reply",),
         recipe=f"100 × distinct {n}-grams / {n}-grams over all replies; lower-case white-space tokens; "
         "compares only between sets of one size",
-        citation="Li et al. 2016", types=_types(n), finish=distinct,
+        citation="Li et al. 2016", types=types, finish=distinct,
     )  # fmt: skip
     fixed = TypeMetric(
         name=f"distinct_{n}_at", title=f"Dist-{n}@10k", direction="higher", needs=("reply",),
+        undefined=f"there are fewer than {FIXED:,} {n}-grams",
         recipe=f"as Dist-{n}, expected over {FIXED:,} {n}-grams drawn without replacement (exact): "
         "compares between sets of any size",
-        citation="Li et al. 2016; Hurlbert 1971", types=_types(n), finish=distinct_at,
+        citation="Li et al. 2016; Hurlbert 1971", types=types, finish=distinct_at,
     )  # fmt: skip
     return whole, fixed
 
@@ -69,7 +80,7 @@ def repeats(text: str, n: int = 3) -> bool:
     return bool(counts) and max(counts.values()) > 1
 
 
-def replies(number: Callable[[str], float]) -> Callable[[Sequence[Output]], Table]:
+def replies(number: Callable[[str], float]) -> TableOf:
     """The table of a metric that is the mean of a number a reply."""
     return means(lambda outputs: [number(output.reply or "") for output in outputs])
 

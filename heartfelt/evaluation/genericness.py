@@ -92,16 +92,20 @@ def divergence(sums: Array, columns: Columns) -> Array:
     return bits
 
 
+def _whole(output: Output) -> tuple[str]:
+    return (same(output.reply or ""),)
+
+
 METRICS: tuple[Metric, ...] = (
     TypeMetric(
         name="distinct_replies", title="distinct replies %", direction="higher", needs=("reply",), digits=1,
         recipe="% of replies that are different strings, but for case and spacing", citation="PEERS B2",
-        types=lambda output: (same(output.reply or ""),), finish=distinct,
+        types=_whole, finish=distinct,
     ),
     TypeMetric(
         name="top_20", title="top-20 share %", direction="lower", needs=("reply",), digits=1,
         recipe="% of replies that are one of the 20 most frequent replies", citation="PEERS F4",
-        types=lambda output: (same(output.reply or ""),), finish=top_share,
+        types=_whole, finish=top_share,
     ),
     SumMetric(
         name="sorry_to_hear", title="sorry to hear %", direction="none", needs=("reply",), digits=1,

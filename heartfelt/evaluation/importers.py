@@ -92,7 +92,7 @@ _NAMED = re.compile(rf"\b({'|'.join(EMOTIONS)})\b")
 
 
 def llm4ed(path: Path) -> Iterator[Said]:
-    """ChatGPT's free-text guesses: the first of the 32 emotions that it names, or no answer (12 %)."""
+    """ChatGPT's guesses in free text: the first of the 32 emotions named, or no answer (12 %)."""
     for number, line in lines(path, Faults(strict=True)):
         found = _NAMED.search(line.lower())
         yield Said("chatgpt-3.5-guesses", number, guesses=(found[1],) if found else ())
@@ -110,7 +110,7 @@ _ALIASES = {
 
 
 def table(path: Path) -> Iterator[Said]:
-    """A CSV or TSV with a header: reply and reference, and context, dialogue, turn, emotion, guess if there."""
+    """A CSV or TSV with a header: reply, reference; context, dialogue, turn, emotion, guess if there."""
     faults = Faults(strict=True)
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
     for row in csv_rows(path, faults, (), delimiter):

@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 Columns = tuple[Hashable, ...]
 Sums = dict[Hashable, float]
 TableOf = Callable[[Sequence[Output]], "Table"]
+TypesOf = Callable[[Output], Iterable[Hashable]]
 
 # Statistics are rounded to this grid (6e-8), so that float64 adds them without rounding up to 5e8, whatever
 # the order: merged shards equal one pass to the last bit.
@@ -51,6 +52,7 @@ class Metric:
     citation: str
     needs: tuple[str, ...]  # fields that an output must have; "emotion|guesses" means either
     digits: int = 2
+    undefined: str = "there is nothing to count"  # why it can have no value though the fields are there
 
     def lacks(self, fields: Iterable[str]) -> str:
         """Which needed fields are missing, in words; empty when the metric can be computed."""
@@ -111,7 +113,7 @@ class SumMetric(Metric):
 class TypeMetric(Metric):
     """A metric of how often types occur. spectrum[c] is the number of types that occur c times."""
 
-    types: Callable[[Output], Iterable[Hashable]]
+    types: TypesOf
     finish: Callable[[Array], float]
 
     def sums(self, outputs: Sequence[Output]) -> Sums:

@@ -1,5 +1,7 @@
 """The metrics, in the order in which tables print them. To add one: an entry in its family, and a test."""
 
+from collections.abc import Mapping
+
 from heartfelt.errors import UnknownName
 from heartfelt.evaluation import classification, diversity, genericness, likelihood, overlap, ranking
 from heartfelt.evaluation.metric import Metric
@@ -11,8 +13,8 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def find(name: str) -> Metric:
+def find(name: str, known: Mapping[str, Metric] = METRICS) -> Metric:
     try:
-        return METRICS[name]
+        return known[name]
     except KeyError:
-        raise UnknownName("metric", name, METRICS) from None
+        raise UnknownName("metric", name, known) from None

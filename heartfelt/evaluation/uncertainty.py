@@ -6,15 +6,25 @@ or swaps whole dialogues ("clusters"). Everything is seeded, and a resample is a
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from heartfelt.dialogue import Value
 from heartfelt.errors import InvalidValue
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, TypeMetric, spectrum_of
+from heartfelt.evaluation.metric import (
+    Array,
+    Columns,
+    Metric,
+    SumMetric,
+    Table,
+    TableOf,
+    TypeMetric,
+    TypesOf,
+    spectrum_of,
+)
 from heartfelt.evaluation.outputs import Output
 
 LEVEL = 0.95
@@ -23,8 +33,7 @@ RESAMPLES = 1000
 Finish = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Value, frozen=True):
     """A value and where the truth lies with 95 % confidence; no bounds when there is one dialogue only."""
 
     value: float
@@ -33,8 +42,7 @@ class Interval:
     method: Literal["bootstrap", "jackknife", ""] = ""
 
 
-@dataclass(frozen=True)
-class Paired:
+class Paired(Value, frozen=True):
     """Two systems on the same turns: a - b, its interval, and how often chance alone gives so much."""
 
     a: float
@@ -42,19 +50,6 @@ class Paired:
     difference: Interval
     p: float  # paired permutation, two-sided
     p_bootstrap: float | None = None  # twice the share of resamples on the other side of 0; None for types
-
-
-def codes(outputs: Sequence[Output]) -> NDArray[np.int64]:
-    """The number of each output's dialogue."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(output.dialogue, len(numbers)) for output in outputs], np.int64)
-
-
-def by_cluster(values: Array, clusters: NDArray[np.int64]) -> Array:
-    """Items × k → clusters × k, summed."""
-    sums = np.zeros((int(clusters.max()) + 1, values.shape[1]))
-    np.add.at(sums, clusters, values)
-    return sums
 
 
 def draws(clusters: int, resamples: int = RESAMPLES, seed: int = 0) -> Array:
@@ -87,36 +82,65 @@ def normal(value: float, without: Array, level: float = LEVEL) -> tuple[float, f
     return value - z * error, value + z * error
 
 
-def interval(
-    metric: Metric, outputs: Sequence[Output], clusters: NDArray[np.int64], weights: Array
-) -> Interval:
+class Sample:
+    """A system's outputs, cut into clusters, with the statistics that several metrics share counted once."""
+
+    def __init__(self, outputs: Sequence[Output]) -> None:
+        self.outputs = outputs
+        numbers: dict[str, int] = {}
+        dialogues = [numbers.setdefault(output.dialogue, len(numbers)) for output in outputs]
+        self.clusters = np.array(dialogues, np.int64)
+        self.count = len(numbers)
+        self._tables: dict[TableOf, Table] = {}
+        self._parts: dict[TypesOf, list[Counter[Hashable]]] = {}
+
+    def table(self, metric: SumMetric) -> Table:
+        """The metric's statistics, clusters × columns."""
+        if metric.table not in self._tables:
+            table = metric.table(self.outputs)
+            sums = np.zeros((self.count, len(table.columns)))
+            np.add.at(sums, self.clusters, table.values)
+            self._tables[metric.table] = Table(table.columns, sums)
+        return self._tables[metric.table]
+
+    def parts(self, metric: TypeMetric) -> list[Counter[Hashable]]:
+        """How often each type occurs, cluster by cluster."""
+        if metric.types not in self._parts:
+            parts: list[Counter[Hashable]] = [Counter() for _ in range(self.count)]
+            for cluster, output in zip(self.clusters.tolist(), self.outputs, strict=True):
+                parts[cluster].update(metric.types(output))
+            self._parts[metric.types] = parts
+        return self._parts[metric.types]
+
+
+def interval(metric: Metric, sample: Sample, weights: Array) -> Interval:
     """The metric with its 95 % interval: bootstrap percentiles for sums, the jackknife for types.
 
     A resample with replacement repeats dialogues and so can only lose types: the bootstrap's whole interval
-    for Distinct-n lies below its value. Leaving out one dialogue at a time does not have this fault.
+    for Distinct-n lies below its value. Leaving out one dialogue at a time does not have this fault; it errs
+    on the wide side (Efron and Stein 1981): about 97 % where it says 95 %.
     """
+    enough = sample.count > 1 and len(weights)
     if isinstance(metric, SumMetric):
-        table = metric.table(outputs)
+        table = sample.table(metric)
         value = float(metric.finish(table.values.sum(axis=0), table.columns))
-        if np.isnan(value) or weights.shape[1] < 2 or not len(weights):
+        if np.isnan(value) or not enough:
             return Interval(value)
-        resampled = metric.finish(weights @ by_cluster(table.values, clusters), table.columns)
-        return Interval(value, *percentiles(resampled), "bootstrap")
+        return Interval(
+            value, *percentiles(metric.finish(weights @ table.values, table.columns)), "bootstrap"
+        )
     assert isinstance(metric, TypeMetric)
-    value = metric.value(outputs)
-    if np.isnan(value) or weights.shape[1] < 2 or not len(weights):
-        return Interval(value)
-    without = leave_one_out(metric, outputs, clusters)
+    if not enough:
+        return Interval(metric.value(sample.outputs))
+    value, without = leave_one_out(metric, sample)
     if np.isnan(without).any():
         return Interval(value)
     return Interval(value, *normal(value, without), "jackknife")
 
 
-def leave_one_out(metric: TypeMetric, outputs: Sequence[Output], clusters: NDArray[np.int64]) -> Array:
-    """The metric without each cluster in turn, by moving only that cluster's types in the spectrum."""
-    parts: list[Counter[Hashable]] = [Counter() for _ in range(int(clusters.max()) + 1)]
-    for cluster, output in zip(clusters.tolist(), outputs, strict=True):
-        parts[cluster].update(metric.types(output))
+def leave_one_out(metric: TypeMetric, sample: Sample) -> tuple[float, Array]:
+    """The metric, and without each cluster in turn: only that cluster's types move in the spectrum."""
+    parts = sample.parts(metric)
     total: Counter[Hashable] = Counter()
     for part in parts:
         total.update(part)
@@ -129,27 +153,22 @@ def leave_one_out(metric: TypeMetric, outputs: Sequence[Output], clusters: NDArr
             moved[total[kind] - count] += 1
         moved[0] = 0
         values[i] = metric.finish(moved)
-    return values
+    return metric.finish(spectrum), values
 
 
-def paired(
-    metric: Metric, a: Sequence[Output], b: Sequence[Output], clusters: NDArray[np.int64],
-    weights: Array, swaps: Array,
-) -> Paired:  # fmt: skip
+def paired(metric: Metric, a: Sample, b: Sample, weights: Array, swaps: Array) -> Paired:
     """Compare two systems whose i-th outputs answer the same turn."""
-    if [(o.dialogue, o.turn) for o in a] != [(o.dialogue, o.turn) for o in b]:
+    if [(o.dialogue, o.turn) for o in a.outputs] != [(o.dialogue, o.turn) for o in b.outputs]:
         raise InvalidValue("two systems are compared on the same turns, in the same order")
     if isinstance(metric, SumMetric):
-        return _paired_sums(metric, metric.table(a), metric.table(b), clusters, weights, swaps)
+        return _paired_sums(metric, a.table(metric), b.table(metric), weights, swaps)
     assert isinstance(metric, TypeMetric)
-    return _paired_types(metric, a, b, clusters, swaps)
+    return _paired_types(metric, a, b, swaps)
 
 
-def _paired_sums(
-    metric: SumMetric, a: Table, b: Table, clusters: NDArray[np.int64], weights: Array, swaps: Array
-) -> Paired:
+def _paired_sums(metric: SumMetric, a: Table, b: Table, weights: Array, swaps: Array) -> Paired:
     columns: Columns = tuple(dict.fromkeys((*a.columns, *b.columns)))
-    first, second = (by_cluster(_spread(table, columns), clusters) for table in (a, b))
+    first, second = _spread(a, columns), _spread(b, columns)
 
     def finish(sums: Array) -> Array:
         return metric.finish(sums, columns)
@@ -187,36 +206,36 @@ def _spread(table: Table, columns: Columns) -> Array:
     return values
 
 
-def _paired_types(
-    metric: TypeMetric, a: Sequence[Output], b: Sequence[Output], clusters: NDArray[np.int64], swaps: Array
-) -> Paired:
-    value_a, value_b = metric.value(a), metric.value(b)
+def _paired_types(metric: TypeMetric, a: Sample, b: Sample, swaps: Array) -> Paired:
+    (value_a, without_a), (value_b, without_b) = leave_one_out(metric, a), leave_one_out(metric, b)
     gap = value_a - value_b
-    without = leave_one_out(metric, a, clusters) - leave_one_out(metric, b, clusters)
     numbers: dict[Hashable, int] = {}
-    ids_a, from_a = _occurrences(metric, a, clusters, numbers)
-    ids_b, from_b = _occurrences(metric, b, clusters, numbers)
-    everything = np.bincount(ids_a, minlength=len(numbers)) + np.bincount(ids_b, minlength=len(numbers))
+    (ids_a, at_a, counts_a), (ids_b, at_b, counts_b) = (_flat(s.parts(metric), numbers) for s in (a, b))
+    size = len(numbers)
+    everything = np.bincount(ids_a, counts_a, size) + np.bincount(ids_b, counts_b, size)
     permuted = np.empty(len(swaps))
     for i, swap in enumerate(swaps):
-        stays = np.bincount(ids_a, 1 - swap[from_a], len(numbers))
-        comes = np.bincount(ids_b, swap[from_b], len(numbers))
-        ours = (stays + comes).astype(np.int64)
-        permuted[i] = metric.finish(spectrum_of(ours)) - metric.finish(spectrum_of(everything - ours))
-    difference = Interval(gap, *normal(gap, without), "jackknife")
+        stays = np.bincount(ids_a, counts_a * (1 - swap[at_a]), size)
+        ours = stays + np.bincount(ids_b, counts_b * swap[at_b], size)
+        theirs = everything - ours
+        permuted[i] = metric.finish(spectrum_of(ours.astype(np.int64))) - metric.finish(
+            spectrum_of(theirs.astype(np.int64))
+        )
+    difference = Interval(gap, *normal(gap, without_a - without_b), "jackknife")
     return Paired(value_a, value_b, difference, permutation_p(gap, permuted))
 
 
-def _occurrences(
-    metric: TypeMetric, outputs: Sequence[Output], clusters: NDArray[np.int64], numbers: dict[Hashable, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every occurrence of a type: the type's number and the cluster it stands in."""
-    kinds, places = [], []
-    for cluster, output in zip(clusters.tolist(), outputs, strict=True):
-        for kind in metric.types(output):
-            kinds.append(numbers.setdefault(kind, len(numbers)))
-            places.append(cluster)
-    return np.array(kinds, np.int64), np.array(places, np.int64)
+def _flat(
+    parts: list[Counter[Hashable]], numbers: dict[Hashable, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Counts by cluster as three arrays: the type's number, the cluster, the count."""
+    rows = [
+        (numbers.setdefault(kind, len(numbers)), cluster, count)
+        for cluster, part in enumerate(parts)
+        for kind, count in part.items()
+    ]
+    ids, clusters, counts = np.array(rows, np.int64).reshape(-1, 3).T
+    return ids, clusters, counts.astype(np.float64)
 
 
 def holm(p: Sequence[float]) -> list[float]:
