@@ -9,7 +9,9 @@ To add a metric: an entry in its family's METRICS (likelihood, overlap, diversit
 classification, ranking) with a recipe, and a test whose value is worked out by hand.
 """
 
-from heartfelt.evaluation.evaluate import (
+from heartfelt.evaluation.metrics import METRICS
+from heartfelt.evaluation.outputs import Header, Output, Outputs, from_texts, read, write
+from heartfelt.evaluation.scoring import (
     Comparison,
     Leaderboard,
     Result,
@@ -18,8 +20,6 @@ from heartfelt.evaluation.evaluate import (
     leaderboard,
     to_json,
 )
-from heartfelt.evaluation.metrics import METRICS
-from heartfelt.evaluation.outputs import Header, Output, Outputs, from_texts, read, write
 
 __all__ = [
     "METRICS", "Comparison", "Header", "Leaderboard", "Output", "Outputs", "Result",

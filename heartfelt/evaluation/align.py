@@ -118,3 +118,21 @@ def _in_order(rows: Sequence[Said], turns: Sequence[Example], header: Header) ->
         f"{header.source} has {len(rows):,} rows; {header.corpus} {header.split} has {len(turns):,} turns to "
         f"answer ({len(without):,} without its last dialogue), so they cannot be paired by their order"
     )
+
+
+def complete(outputs: Outputs, dialogues: Iterable[Dialogue]) -> Outputs:
+    """Fill in what the corpus knows and the file does not say: reference, emotion, context, reference label."""
+    turns = {(e.dialogue.id, e.index): e for d in dialogues for e in examples(d, window=None, sides="both")}
+    rows = []
+    for number, row in enumerate(outputs.rows, 1):
+        example = turns.get((row.dialogue, row.turn))
+        if example is None:
+            raise BadData(f"{outputs.header.system}, row {number}: the corpus has no {row.name}")
+        known = {
+            "reference": example.response.text,
+            "gold": example.dialogue.emotion,
+            "context": tuple(turn.text for turn in example.context),
+            "reference_label": example.response.label,
+        }
+        rows.append(msgspec.structs.replace(row, **{k: v for k, v in known.items() if not getattr(row, k)}))
+    return Outputs(outputs.header, tuple(rows))

@@ -248,6 +248,6 @@ def _value(result: Result, name: str) -> float:
     return result.scores[name].value if name in result.scores else 0.0
 
 
-def to_json(result: Result | Comparison | Leaderboard) -> str:
+def to_json(result: Result | list[Result] | Comparison | Leaderboard) -> str:
     """Any result, for machines, indented."""
     return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()

@@ -1,0 +1,100 @@
+"""Results as tables for the terminal."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from heartfelt.evaluation.metric import Metric
+from heartfelt.evaluation.metrics import METRICS
+from heartfelt.evaluation.overlap import SES
+from heartfelt.evaluation.scoring import Comparison, Leaderboard, Result
+from heartfelt.evaluation.uncertainty import Interval
+
+# What a leaderboard shows when no metrics are named: one or two of each family.
+HEADLINE = (
+    "ppl", "bits_per_byte", "avg_bleu", "distinct_1_at", "distinct_2_at", "distinct_replies", "top_20",
+    "sorry_to_hear", "intent_divergence", "accuracy_1", "macro_f1", "p_at_1",
+)  # fmt: skip
+_ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
+
+
+def described(name: str) -> Metric:
+    return METRICS.get(name, SES)
+
+
+def heading(name: str) -> str:
+    """PPL ↓: the metric's title and which way is better."""
+    metric = described(name)
+    return f"{metric.title} {_ARROWS[metric.direction]}".strip()
+
+
+def number(value: float, name: str) -> str:
+    return f"{value:.{described(name).digits}f}"
+
+
+def shown(score: Interval | None, name: str) -> str:
+    """35.9 [34.2, 37.4]"""
+    if score is None:
+        return ""
+    if score.low is None or score.high is None:
+        return number(score.value, name)
+    return f"{number(score.value, name)} [{number(score.low, name)}, {number(score.high, name)}]"
+
+
+def _plain(*columns: str, title: str = "") -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
+    return table
+
+
+def of_results(results: Sequence[Result]) -> Table:
+    """Metrics down, systems across, the human figure last."""
+    table = _plain("", *(f"{result.system}" for result in results), "human")
+    table.add_row("turns", *(f"{result.turns:,}" for result in results), "")
+    names = [name for name in (*METRICS, "ses") if any(name in result.scores for result in results)]
+    for name in names:
+        people = next((result.human[name] for result in results if name in result.human), None)
+        table.add_row(heading(name), *(shown(r.scores.get(name), name) for r in results), shown(people, name))
+    return table
+
+
+def of_comparison(comparison: Comparison) -> Table:
+    table = _plain("", comparison.a, comparison.b, "difference", "p", "p (Holm)", "")
+    for name, test in comparison.tests.items():
+        pair = test.paired
+        table.add_row(
+            heading(name), number(pair.a, name), number(pair.b, name), shown(pair.difference, name),
+            f"{pair.p:.3f}", f"{test.p_holm:.3f}", "*" if test.p_holm < 0.05 else "",
+        )  # fmt: skip
+    return table
+
+
+def of_leaderboard(board: Leaderboard, metrics: Sequence[str] | None) -> Table:
+    """Systems down, metrics across."""
+    asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
+    names = [name for name in asked if any(name in result.scores for result in board.results)]
+    people = next((result for result in board.results if result.human), None)
+    table = _plain("system", "turns", *map(heading, names), f"p vs first ({described(board.by).title})")
+    if people is not None:
+        figures = [number(people.human[name].value, name) if name in people.human else "" for name in names]
+        table.add_row("human", f"{people.turns:,}", *figures, "", style="dim")
+    for result in board.results:
+        p = board.p.get(result.system)
+        table.add_row(
+            result.system, f"{result.turns:,}", *(shown(result.scores.get(name), name) for name in names),
+            "" if p is None else f"{p:.3f}",
+        )  # fmt: skip
+    return table
+
+
+def every_metric() -> list[Metric]:
+    return [*METRICS.values(), SES]
+
+
+def of_metrics() -> Table:
+    table = Table("name", "needs", "recipe", "after", box=None, pad_edge=False)
+    for metric in every_metric():
+        name = f"{metric.name} {_ARROWS[metric.direction]}"
+        table.add_row(name, " ".join(metric.needs), metric.recipe, metric.citation)
+    return table
