@@ -56,7 +56,9 @@ class _Group(click.Group):
         return command
 
 
-@click.group("heartfelt", cls=_Group, help="Heartfelt: hear how a person feels, answer as a good listener would.")
+@click.group(
+    "heartfelt", cls=_Group, help="Heartfelt: hear how a person feels, answer as a good listener would."
+)
 @click.version_option(heartfelt.__version__, prog_name="heartfelt")
 @click.option("--traceback", is_flag=True, help="Show where an error comes from (for developers).")
 def app(traceback: bool) -> None:

@@ -128,7 +128,7 @@ def leaderboard(
     folder: Path, metrics: tuple[str, ...], resamples: int, seed: int, ses: bool, corpus: str | None,
     split: str, data: Path | None, as_json: bool, by: str, html: Path | None,
 ) -> None:  # fmt: skip
-    """Rank all outputs files (.jsonl) of a folder, and test the first against the others."""
+    """Rank all outputs files (.jsonl) of a folder, and test each against the best on the same turns."""
     paths = tuple(sorted(folder.glob("*.jsonl")))
     if not paths:
         raise MissingData(f"There is no .jsonl outputs file in {folder}; heartfelt outputs import makes them")
@@ -141,6 +141,8 @@ def leaderboard(
         click.echo(scoring.to_json(board))
         return
     console().print(tables.of_leaderboard(board, metrics or None))
+    click.echo("\n±: half a 95 % interval; p: paired permutation by dialogue, Holm-corrected over the table")
+    _tell(board.notes, {})
     if html is not None:
         click.echo(f"report: {html}")
 

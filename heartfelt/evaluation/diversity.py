@@ -89,12 +89,12 @@ METRICS: tuple[Metric, ...] = (
     *(metric for n in (1, 2) for metric in _distinct(n)),
     SumMetric(
         name="length", title="words", direction="none", needs=("reply",),
-        recipe="mean white-space tokens a reply", citation="-",
+        recipe="mean white-space tokens a reply", citation="ours",
         table=replies(lambda text: len(whitespace(text))), finish=mean,
     ),
     SumMetric(
         name="repetition", title="repeats %", direction="lower", needs=("reply",),
-        recipe="% of replies in which a 3-gram occurs twice; lower-case white-space tokens", citation="-",
+        recipe="% of replies in which a 3-gram occurs twice; lower-case white-space tokens", citation="ours",
         table=replies(repeats), finish=percent,
     ),
 )  # fmt: skip

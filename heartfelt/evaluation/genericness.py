@@ -1,4 +1,4 @@
-"""The field's real failure, which no one prints: saying the same thing to everyone (PEERS, finding 5)."""
+"""The field's real failure, which no one prints: saying the same thing to everyone."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from heartfelt.evaluation.tokens import same
 
 TOP = 20
 
-# What the systems of the MoEL line say whatever they hear. The first one is the figure of PEERS B2.
+# What the systems of the MoEL line say whatever they hear. The first one is the headline figure.
 STOCK_PHRASES: dict[str, str] = {
     "sorry to hear": r"sorry to hear",
     "sorry for / about / that": r"sorry (?:for|about|that|you)",
@@ -99,22 +99,22 @@ def _whole(output: Output) -> tuple[str]:
 METRICS: tuple[Metric, ...] = (
     TypeMetric(
         name="distinct_replies", title="distinct replies %", direction="higher", needs=("reply",), digits=1,
-        recipe="% of replies that are different strings, but for case and spacing", citation="PEERS B2",
+        recipe="% of replies that are different strings, but for case and spacing", citation="ours",
         types=_whole, finish=distinct,
     ),
     TypeMetric(
         name="top_20", title="top-20 share %", direction="lower", needs=("reply",), digits=1,
-        recipe="% of replies that are one of the 20 most frequent replies", citation="PEERS F4",
+        recipe="% of replies that are one of the 20 most frequent replies", citation="ours",
         types=_whole, finish=top_share,
     ),
     SumMetric(
         name="sorry_to_hear", title="sorry to hear %", direction="none", needs=("reply",), digits=1,
-        recipe="% of replies that contain 'sorry to hear'", citation="PEERS B2",
+        recipe="% of replies that contain 'sorry to hear'", citation="ours",
         table=replies(says(STOCK_PHRASES["sorry to hear"])), finish=percent,
     ),
     SumMetric(
         name="stock_phrases", title="stock phrases %", direction="none", needs=("reply",), digits=1,
-        recipe=f"% of replies that contain one of: {'; '.join(STOCK_PHRASES)}", citation="PEERS F4",
+        recipe=f"% of replies that contain one of: {'; '.join(STOCK_PHRASES)}", citation="ours",
         table=replies(_ANY), finish=percent,
     ),
     SumMetric(

@@ -45,7 +45,7 @@ METRICS: tuple[Metric, ...] = (
     _per(
         "words", "ppl_word", "PPL/word",
         "exp(nats / white-space words of the reference): compares between tokenizers",
-        "PEERS B3; Mielke 2019",
+        "Mielke 2019",
     ),
     _per(
         "bytes", "bits_per_byte", "bits/byte",

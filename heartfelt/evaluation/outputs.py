@@ -225,7 +225,10 @@ def read(path: Path | str) -> Outputs:
             faults.add(path, number, str(problem))
     if faults.count or header is None:
         raise BadData(_refusal(path.name, [str(fault) for fault in faults.first], faults.count))
-    return Outputs(header, tuple(rows))
+    try:
+        return Outputs(header, tuple(rows))
+    except BadData as problem:
+        raise BadData(f"{path}: {problem}") from None
 
 
 def write(path: Path | str, outputs: Outputs) -> None:

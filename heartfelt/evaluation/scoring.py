@@ -212,7 +212,8 @@ class Leaderboard:
 
     by: str
     results: tuple[Result, ...]
-    p: dict[str, float]  # system → Holm-corrected p against the first, for those on the same turns
+    p: dict[str, float]  # system → Holm-corrected p against the best system on the same turns
+    notes: tuple[str, ...]
 
 
 def leaderboard(
@@ -223,7 +224,7 @@ def leaderboard(
     seed: int = 0,
     embedder: Embedder | None = None,
 ) -> Leaderboard:
-    """Score systems and rank them; those without the metric come last. The best is tested against each."""
+    """Score systems and rank them; those without the metric last. Each is tested against the best on its turns."""
     [metric] = chosen([by], embedder)
     names = [outputs.header.system for outputs in systems]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -232,16 +233,20 @@ def leaderboard(
     scored = [(evaluate(outputs, wanted, resamples, seed, embedder), outputs) for outputs in systems]
     sign = 1 if metric.direction == "lower" else -1
     scored.sort(key=lambda pair: (by not in pair[0].scores, sign * _value(pair[0], by), pair[0].system))
-    best = scored[0]
-    rivals = [
-        (result.system, outputs) for result, outputs in scored[1:]
-        if by in result.scores and set(outputs.keys) == set(best[1].keys)
-    ]  # fmt: skip
-    raw = [
-        compare(best[1], outputs, [by], resamples, seed, embedder).tests[by].paired.p for _, outputs in rivals
-    ]
-    p = dict(zip([name for name, _ in rivals], holm(raw), strict=True))
-    return Leaderboard(by, tuple(result for result, _ in scored), p)
+    best: dict[frozenset[tuple[str, int]], Outputs] = {}  # the first system on each set of turns
+    tests: dict[str, float] = {}
+    for result, outputs in scored:
+        first = best.setdefault(frozenset(outputs.keys), outputs)
+        if first is not outputs and by in result.scores:
+            tests[result.system] = compare(first, outputs, [by], resamples, seed, embedder).tests[by].paired.p
+    notes = []
+    if len(best) > 1:
+        notes.append(
+            f"the systems answer {len(best)} different sets of turns: rank within one; across sets compare the "
+            "figures at a fixed size (@10k)"
+        )
+    p = dict(zip(tests, holm(list(tests.values())), strict=True))
+    return Leaderboard(by, tuple(result for result, _ in scored), p, tuple(notes))
 
 
 def _value(result: Result, name: str) -> float:

@@ -41,6 +41,15 @@ def shown(score: Interval | None, name: str) -> str:
     return f"{number(score.value, name)} [{number(score.low, name)}, {number(score.high, name)}]"
 
 
+def brief(score: Interval | None, name: str) -> str:
+    """35.9±1.6: half the interval's width, for tables with many columns."""
+    if score is None:
+        return ""
+    if score.low is None or score.high is None:
+        return number(score.value, name)
+    return f"{number(score.value, name)}±{number((score.high - score.low) / 2, name)}"
+
+
 def _plain(*columns: str, title: str = "") -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for i, column in enumerate(columns):
@@ -74,15 +83,17 @@ def of_leaderboard(board: Leaderboard, metrics: Sequence[str] | None) -> Table:
     """Systems down, metrics across."""
     asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
     names = [name for name in asked if any(name in result.scores for result in board.results)]
-    people = next((result for result in board.results if result.human), None)
-    table = _plain("system", "turns", *map(heading, names), f"p vs first ({described(board.by).title})")
-    if people is not None:
+    people = max(board.results, key=lambda result: (bool(result.human), result.turns))
+    table = _plain("system", "turns", *map(heading, names), "p vs best")
+    for column in table.columns[2:]:
+        column.no_wrap = False  # headings may take two lines; figures have no space to break at
+    if people.human:
         figures = [number(people.human[name].value, name) if name in people.human else "" for name in names]
         table.add_row("human", f"{people.turns:,}", *figures, "", style="dim")
     for result in board.results:
         p = board.p.get(result.system)
         table.add_row(
-            result.system, f"{result.turns:,}", *(shown(result.scores.get(name), name) for name in names),
+            result.system, f"{result.turns:,}", *(brief(result.scores.get(name), name) for name in names),
             "" if p is None else f"{p:.3f}",
         )  # fmt: skip
     return table

@@ -27,7 +27,7 @@ def test_by_hand(name: str, expected: float) -> None:
 
 
 def test_the_two_averaging_rules_differ_when_lengths_do() -> None:
-    """A long easy reply and a short hard one: token weighting favours the long one (PEERS, finding 2)."""
+    """A long easy reply and a short hard one: token weighting favours the long one."""
     rows = (
         Output("a", 1, reference="x", log_likelihood=-9.0, tokens=9),
         Output("b", 1, reference="y", log_likelihood=-3.0, tokens=1),
