@@ -109,11 +109,13 @@ METRICS: tuple[Metric, ...] = (
     ),
     SumMetric(
         name="sorry_to_hear", title="sorry to hear %", direction="none", needs=("reply",), digits=1,
+        language="en",
         recipe="% of replies that contain 'sorry to hear'", citation="ours",
         table=replies(says(STOCK_PHRASES["sorry to hear"])), finish=percent,
     ),
     SumMetric(
         name="stock_phrases", title="stock phrases %", direction="none", needs=("reply",), digits=1,
+        language="en",
         recipe=f"% of replies that contain one of: {'; '.join(STOCK_PHRASES)}", citation="ours",
         table=replies(_ANY), finish=percent,
     ),

@@ -52,10 +52,13 @@ class Metric:
     citation: str
     needs: tuple[str, ...]  # fields that an output must have; "emotion|guesses" means either
     digits: int = 2
+    language: str = ""  # the only language that it knows, if it knows one only
     undefined: str = "there is nothing to count"  # why it can have no value though the fields are there
 
-    def lacks(self, fields: Iterable[str]) -> str:
-        """Which needed fields are missing, in words; empty when the metric can be computed."""
+    def lacks(self, fields: Iterable[str], language: str = "en") -> str:
+        """Why the metric cannot be computed, in words; empty when it can."""
+        if self.language not in ("", language):
+            return f"it knows the phrases of '{self.language}', the outputs are in '{language}'"
         there = set(fields)
         missing = [need for need in self.needs if not there & set(need.split("|"))]
         return f"the outputs have no {', '.join(missing).replace('|', ' or ')}" if missing else ""

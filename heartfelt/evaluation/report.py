@@ -10,7 +10,7 @@ from heartfelt.evaluation.metric import Metric
 from heartfelt.evaluation.metrics import METRICS
 from heartfelt.evaluation.outputs import Output, Outputs
 from heartfelt.evaluation.overlap import f1
-from heartfelt.evaluation.scoring import Result
+from heartfelt.evaluation.scoring import Result, human_of
 from heartfelt.evaluation.tables import described, heading, shown
 from heartfelt.evaluation.tokens import same
 from heartfelt.evaluation.uncertainty import Interval
@@ -89,7 +89,7 @@ def panels(results: Sequence[Result]) -> list[Panel]:
         scores = {result.system: result.scores[name] for result in results if name in result.scores}
         if not scores:
             continue
-        people = next((result.human[name] for result in results if name in result.human), None)
+        people = human_of(results, name)
         every = [*scores.values(), *([people] if people else [])]
         least = min(score.value if score.low is None else score.low for score in every)
         most = max(score.value if score.high is None else score.high for score in every)
@@ -118,13 +118,14 @@ def _rate(outputs: Outputs, pattern: str, human: bool = False) -> float:
 
 def phrases(systems: Sequence[Outputs]) -> list[Rates]:
     """Each stock phrase, with the human rate beside it."""
-    if not systems:
+    if any(outputs.header.language != "en" for outputs in systems) or not systems:
         return []
+    largest = max(systems, key=lambda outputs: len(outputs.rows))
     return [
         Rates(
             name,
             tuple(_rate(outputs, pattern) for outputs in systems),
-            _rate(systems[0], pattern, human=True),
+            _rate(largest, pattern, human=True),
         )
         for name, pattern in STOCK_PHRASES.items()
     ]

@@ -89,7 +89,7 @@ def evaluate(
     sample = Sample(outputs.rows)
     weights = draws(sample.count, resamples, seed)
     asked = chosen(metrics, embedder)
-    scores, skipped = _scores(asked, sample, weights, outputs.fields)
+    scores, skipped = _scores(asked, sample, weights, outputs)
     if metrics is None and embedder is None:
         skipped["ses"] = "no embedder was given (--ses loads MiniLM)"
     people = outputs.human()
@@ -100,7 +100,7 @@ def evaluate(
             for metric in asked
             if metric.name in scores and set(metric.needs) <= {"reply", "reply_label"}
         ]
-        beside, _ = _scores(free, Sample(people.rows), weights, people.fields)
+        beside, _ = _scores(free, Sample(people.rows), weights, people)
     header = outputs.header
     return Result(
         header.system, header.corpus, header.split, len(outputs.rows), sample.count, len(header.unmatched),
@@ -109,12 +109,12 @@ def evaluate(
 
 
 def _scores(
-    metrics: Sequence[Metric], sample: Sample, weights: Array, fields: Iterable[str]
+    metrics: Sequence[Metric], sample: Sample, weights: Array, outputs: Outputs
 ) -> tuple[dict[str, Interval], dict[str, str]]:
     scores: dict[str, Interval] = {}
     skipped: dict[str, str] = {}
     for metric in metrics:
-        if reason := metric.lacks(fields):
+        if reason := metric.lacks(outputs.fields, outputs.header.language):
             skipped[metric.name] = reason
             continue
         score = interval(metric, sample, weights)
@@ -123,6 +123,12 @@ def _scores(
         else:
             scores[metric.name] = score
     return scores, skipped
+
+
+def human_of(results: Sequence[Result], name: str) -> Interval | None:
+    """The human figure to stand beside these systems: that of the largest set of turns."""
+    having = [result for result in results if name in result.human]
+    return max(having, key=lambda result: result.turns).human[name] if having else None
 
 
 def _notes(outputs: Outputs) -> Iterable[str]:
@@ -168,7 +174,7 @@ def compare(
     results: dict[str, Paired] = {}
     skipped: dict[str, str] = {}
     for metric in chosen(metrics, embedder):
-        if reason := metric.lacks(a.fields & b.fields):
+        if reason := metric.lacks(a.fields & b.fields, a.header.language):
             skipped[metric.name] = reason.replace("the outputs have", "one of the two has")
             continue
         result = paired(metric, first, second, weights, swaps)

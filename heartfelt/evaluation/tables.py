@@ -7,7 +7,7 @@ from rich.table import Table
 from heartfelt.evaluation.metric import Metric
 from heartfelt.evaluation.metrics import METRICS
 from heartfelt.evaluation.overlap import SES
-from heartfelt.evaluation.scoring import Comparison, Leaderboard, Result
+from heartfelt.evaluation.scoring import Comparison, Leaderboard, Result, human_of
 from heartfelt.evaluation.uncertainty import Interval
 
 # What a leaderboard shows when no metrics are named: one or two of each family.
@@ -63,8 +63,8 @@ def of_results(results: Sequence[Result]) -> Table:
     table.add_row("turns", *(f"{result.turns:,}" for result in results), "")
     names = [name for name in (*METRICS, "ses") if any(name in result.scores for result in results)]
     for name in names:
-        people = next((result.human[name] for result in results if name in result.human), None)
-        table.add_row(heading(name), *(shown(r.scores.get(name), name) for r in results), shown(people, name))
+        figures = [*(result.scores.get(name) for result in results), human_of(results, name)]
+        table.add_row(heading(name), *(shown(figure, name) for figure in figures))
     return table
 
 
@@ -83,13 +83,13 @@ def of_leaderboard(board: Leaderboard, metrics: Sequence[str] | None) -> Table:
     """Systems down, metrics across."""
     asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
     names = [name for name in asked if any(name in result.scores for result in board.results)]
-    people = max(board.results, key=lambda result: (bool(result.human), result.turns))
     table = _plain("system", "turns", *map(heading, names), "p vs best")
     for column in table.columns[2:]:
         column.no_wrap = False  # headings may take two lines; figures have no space to break at
-    if people.human:
-        figures = [number(people.human[name].value, name) if name in people.human else "" for name in names]
-        table.add_row("human", f"{people.turns:,}", *figures, "", style="dim")
+    people = {name: human_of(board.results, name) for name in names}
+    if any(people.values()):
+        figures = ["" if figure is None else number(figure.value, name) for name, figure in people.items()]
+        table.add_row("human", "", *figures, "", style="dim")
     for result in board.results:
         p = board.p.get(result.system)
         table.add_row(

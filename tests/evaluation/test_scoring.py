@@ -16,6 +16,7 @@ from heartfelt.evaluation import (
     leaderboard,
     to_json,
 )
+from heartfelt.evaluation.scoring import human_of
 
 HUMAN = [f"well that must have been reply number {i} for you" for i in range(40)]
 
@@ -115,3 +116,19 @@ def test_names() -> None:
 def test_json_holds_no_nan() -> None:
     for result in (evaluate(NEAR, resamples=20), compare(NEAR, GENERIC, resamples=20)):
         json.loads(to_json(result), parse_constant=lambda name: pytest.fail(name))
+
+
+def test_english_phrases_are_not_counted_in_arabic() -> None:
+    arabic = from_texts("ar", ["أنا آسف", "ماذا حدث؟"], ["ماذا حدث؟", "لماذا؟"], language="ar")
+    result = evaluate(arabic, resamples=0)
+    assert result.skipped["sorry_to_hear"] == "it knows the phrases of 'en', the outputs are in 'ar'"
+    assert result.scores["distinct_replies"].value == 100
+
+
+def test_the_human_beside_a_leaderboard_is_that_of_the_most_turns() -> None:
+    few = Outputs(Header("few"), GENERIC.rows[:5])
+    board = leaderboard([few, NEAR], by="f1", resamples=20)
+    people = human_of(board.results, "length")
+    assert people is not None
+    assert people.value == 10
+    assert "2 different sets of turns" in board.notes[0]
