@@ -133,8 +133,12 @@ def minilm() -> Embedder:
     transformers = need("sentence_transformers", "similarity", "Sentence-embedding similarity")
     model = transformers.SentenceTransformer(str(next(iter(package.__path__))) + "/model", device="cpu")
 
+    seen: dict[str, Array] = {}  # the references are the same for every system of a table
+
     def embed(texts: list[str]) -> Array:
-        vectors: Array = model.encode(texts, batch_size=64, show_progress_bar=False)
-        return vectors
+        fresh = [text for text in texts if text not in seen]
+        if fresh:
+            seen.update(zip(fresh, model.encode(fresh, batch_size=64, show_progress_bar=False), strict=True))
+        return np.stack([seen[text] for text in texts])
 
     return embed
