@@ -15,6 +15,7 @@ import msgspec
 from heartfelt.dialogue import Dialogue, Example, examples
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.evaluation.outputs import Header, Output, Outputs
+from heartfelt.evaluation.tokens import peers
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,17 @@ def _in_order(rows: Sequence[Said], turns: Sequence[Example], header: Header) ->
         f"{header.source} has {len(rows):,} rows; {header.corpus} {header.split} has {len(turns):,} turns to "
         f"answer ({len(without):,} without its last dialogue), so they cannot be paired by their order"
     )
+
+
+def respelt(outputs: Outputs) -> Outputs:
+    """Replies and references as the peers' files spell them, so that token counts compare with theirs."""
+    rows = []
+    for row in outputs.rows:
+        texts = {name: getattr(row, name) for name in ("reply", "reference")}
+        rows.append(
+            msgspec.structs.replace(row, **{name: peers(text) for name, text in texts.items() if text})
+        )
+    return Outputs(outputs.header, tuple(rows))
 
 
 def complete(outputs: Outputs, dialogues: Iterable[Dialogue]) -> Outputs:

@@ -1,7 +1,9 @@
 """The commands `heartfelt evaluate | compare | leaderboard | metrics | outputs …`."""
 
+import functools
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,44 +15,76 @@ from heartfelt.corpora.commands import console, data_option, json_option
 from heartfelt.errors import MissingData
 from heartfelt.evaluation import align, importers, report, scoring, tables
 from heartfelt.evaluation.outputs import Header, Outputs, read, write
-from heartfelt.evaluation.overlap import Embedder, minilm
+from heartfelt.evaluation.overlap import minilm
 from heartfelt.evaluation.uncertainty import RESAMPLES
 
 _FILE = click.Path(path_type=Path)
 
 
-def _scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every scoring command takes."""
-    for option in (
-        click.option(
-            "--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; may be repeated."
-        ),
-        click.option(
-            "--resamples", default=RESAMPLES, show_default=True, help="For intervals and tests; 0: none."
-        ),
-        click.option("--seed", default=0, show_default=True, help="Of the resampling."),
-        click.option("--ses", is_flag=True, help="Also sentence-embedding similarity (loads MiniLM)."),
-        click.option(
-            "--corpus", help="Fill in references and emotions from this corpus, and check the turns."
-        ),
-        click.option("--split", default="test", show_default=True, help="The split of --corpus."),
-        data_option,
-        json_option,
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Scoring:
+    """The options that every scoring command takes."""
+
+    metrics: tuple[str, ...]
+    resamples: int
+    seed: int
+    ses: bool
+    spelling: str
+    corpus: str | None
+    split: str
+    data: Path | None
+    as_json: bool
+
+    def read(self, paths: tuple[Path, ...]) -> list[Outputs]:
+        systems = [read(path) for path in paths]
+        if self.corpus is not None:
+            dialogues = list(corpora.load(self.corpus, self.split, data=self.data))
+            systems = [align.complete(outputs, dialogues) for outputs in systems]
+        return systems if self.spelling == "as-is" else [align.respelt(outputs) for outputs in systems]
+
+    def how(self) -> dict[str, Any]:
+        """The arguments that evaluate, compare and leaderboard share."""
+        embedder = minilm() if self.ses else None
+        return {
+            "metrics": self.metrics or None,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "embedder": embedder,
+        }
 
 
-def _read(paths: tuple[Path, ...], corpus: str | None, split: str, data: Path | None) -> list[Outputs]:
-    systems = [read(path) for path in paths]
-    if corpus is None:
-        return systems
-    dialogues = list(corpora.load(corpus, split, data=data))
-    return [align.complete(outputs, dialogues) for outputs in systems]
+_OPTIONS = (
+    click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; may be repeated."),
+    click.option(
+        "--resamples", type=click.IntRange(min=0), default=RESAMPLES, show_default=True,
+        help="For intervals and tests; 0: none.",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Of the resampling."),
+    click.option("--ses", is_flag=True, help="Also sentence-embedding similarity (loads MiniLM)."),
+    click.option(
+        "--spelling", type=click.Choice(["as-is", "peers"]), default="as-is", show_default=True,
+        help="peers: lower case, cut into tokens, as the files of the MoEL line are, so that figures compare.",
+    ),
+    click.option("--corpus", help="Fill in references and emotions from this corpus, and check the turns."),
+    click.option("--split", default="test", show_default=True, help="The split of --corpus."),
+    data_option,
+    json_option,
+)  # fmt: skip
 
 
-def _embedder(ses: bool) -> Embedder | None:
-    return minilm() if ses else None
+def scores(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the scoring options; it takes them as one Scoring."""
+    names = [field.name for field in fields(Scoring)]
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        asked = Scoring(**{name: arguments.pop(name) for name in names})
+        command(asked, **arguments)
+
+    decorated: Callable[..., None] = run
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
 
 
 def _tell(notes: tuple[str, ...], skipped: dict[str, str]) -> None:
@@ -65,24 +99,18 @@ def _tell(notes: tuple[str, ...], skipped: dict[str, str]) -> None:
 
 @click.command()
 @click.argument("outputs", nargs=-1, required=True, type=_FILE)
-@_scoring_options
+@scores
 @click.option("--html", type=_FILE, help="Write a report with plots and examples to this file.")
-def evaluate(
-    outputs: tuple[Path, ...], metrics: tuple[str, ...], resamples: int, seed: int, ses: bool,
-    corpus: str | None, split: str, data: Path | None, as_json: bool, html: Path | None,
-) -> None:  # fmt: skip
+def evaluate(asked: Scoring, outputs: tuple[Path, ...], html: Path | None) -> None:
     """Score outputs files: every metric that they allow, with 95 % intervals and the human figure."""
-    embedder = _embedder(ses)
-    scored = [
-        (scoring.evaluate(system, metrics or None, resamples, seed, embedder), system)
-        for system in _read(outputs, corpus, split, data)
-    ]
+    systems = asked.read(outputs)
+    how = asked.how()
+    results = [scoring.evaluate(system, **how) for system in systems]
     if html is not None:
-        report.write(html, scored)
-    if as_json:
-        click.echo(scoring.to_json([result for result, _ in scored]))
+        report.write(html, list(zip(results, systems, strict=True)))
+    if asked.as_json:
+        click.echo(scoring.to_json(results))
         return
-    results = [result for result, _ in scored]
     console().print(tables.of_results(results))
     for result in results:
         if len(results) > 1 and (result.notes or result.skipped):
@@ -95,16 +123,13 @@ def evaluate(
 @click.command()
 @click.argument("a", type=_FILE)
 @click.argument("b", type=_FILE)
-@_scoring_options
+@scores
 @click.option("--shared", is_flag=True, help="Compare on the turns that both answer, if they differ.")
-def compare(
-    a: Path, b: Path, metrics: tuple[str, ...], resamples: int, seed: int, ses: bool,
-    corpus: str | None, split: str, data: Path | None, as_json: bool, shared: bool,
-) -> None:  # fmt: skip
+def compare(asked: Scoring, a: Path, b: Path, shared: bool) -> None:
     """Test two systems on the same turns: paired by dialogue, p-values corrected over the table."""
-    first, second = _read((a, b), corpus, split, data)
-    result = scoring.compare(first, second, metrics or None, resamples, seed, _embedder(ses), partly=shared)
-    if as_json:
+    first, second = asked.read((a, b))
+    result = scoring.compare(first, second, **asked.how(), partly=shared)
+    if asked.as_json:
         click.echo(scoring.to_json(result))
         return
     console().print(tables.of_comparison(result))
@@ -121,26 +146,23 @@ def compare(
 
 @click.command()
 @click.argument("folder", type=_FILE)
-@_scoring_options
+@scores
 @click.option("--by", default="avg_bleu", show_default=True, help="The metric to rank by.")
 @click.option("--html", type=_FILE, help="Write a report on all systems to this file.")
-def leaderboard(
-    folder: Path, metrics: tuple[str, ...], resamples: int, seed: int, ses: bool, corpus: str | None,
-    split: str, data: Path | None, as_json: bool, by: str, html: Path | None,
-) -> None:  # fmt: skip
+def leaderboard(asked: Scoring, folder: Path, by: str, html: Path | None) -> None:
     """Rank all outputs files (.jsonl) of a folder, and test each against the best on the same turns."""
     paths = tuple(sorted(folder.glob("*.jsonl")))
     if not paths:
         raise MissingData(f"There is no .jsonl outputs file in {folder}; heartfelt outputs import makes them")
-    systems = _read(paths, corpus, split, data)
-    board = scoring.leaderboard(systems, by, metrics or None, resamples, seed, _embedder(ses))
+    systems = asked.read(paths)
+    board = scoring.leaderboard(systems, by, **asked.how())
     if html is not None:
         found = {outputs.header.system: outputs for outputs in systems}
         report.write(html, [(result, found[result.system]) for result in board.results])
-    if as_json:
+    if asked.as_json:
         click.echo(scoring.to_json(board))
         return
-    console().print(tables.of_leaderboard(board, metrics or None))
+    console().print(tables.of_leaderboard(board, asked.metrics))
     click.echo("\n±: half a 95 % interval; p: paired permutation by dialogue, Holm-corrected over the table")
     _tell(board.notes, {})
     if html is not None:

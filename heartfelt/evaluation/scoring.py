@@ -208,7 +208,7 @@ def _spelling(a: Sequence[Output], b: Sequence[Output]) -> Iterable[str]:
     if differ:
         yield (
             f"the references of {len(differ):,} turns are spelt differently in the two files (the first: "
-            f"{differ[0].name}), so figures that count tokens do not compare"
+            f"{differ[0].name}), so figures that count tokens do not compare; --spelling peers spells them alike"
         )
 
 
@@ -243,7 +243,7 @@ def leaderboard(
     tests: dict[str, float] = {}
     for result, outputs in scored:
         first = best.setdefault(frozenset(outputs.keys), outputs)
-        if first is not outputs and by in result.scores:
+        if first is not outputs and by in result.scores and result.dialogues > 1 and resamples:
             tests[result.system] = compare(first, outputs, [by], resamples, seed, embedder).tests[by].paired.p
     notes = []
     if len(best) > 1:

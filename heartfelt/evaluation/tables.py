@@ -79,7 +79,7 @@ def of_comparison(comparison: Comparison) -> Table:
     return table
 
 
-def of_leaderboard(board: Leaderboard, metrics: Sequence[str] | None) -> Table:
+def of_leaderboard(board: Leaderboard, metrics: Sequence[str] = ()) -> Table:
     """Systems down, metrics across."""
     asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
     names = [name for name in asked if any(name in result.scores for result in board.results)]

@@ -160,6 +160,8 @@ def paired(metric: Metric, a: Sample, b: Sample, weights: Array, swaps: Array) -
     """Compare two systems whose i-th outputs answer the same turn."""
     if [(o.dialogue, o.turn) for o in a.outputs] != [(o.dialogue, o.turn) for o in b.outputs]:
         raise InvalidValue("two systems are compared on the same turns, in the same order")
+    if a.count < 2 or not len(weights) or not len(swaps):
+        raise InvalidValue("a comparison needs two dialogues at least, and resamples")
     if isinstance(metric, SumMetric):
         return _paired_sums(metric, a.table(metric), b.table(metric), weights, swaps)
     assert isinstance(metric, TypeMetric)

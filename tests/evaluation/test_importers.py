@@ -7,7 +7,7 @@ import pytest
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import BadData, UnknownName
 from heartfelt.evaluation import Header, Output, Outputs, importers
-from heartfelt.evaluation.align import complete, spelt_alike
+from heartfelt.evaluation.align import complete, respelt, spelt_alike
 
 CORPUS = [
     Dialogue(
@@ -168,3 +168,12 @@ def test_complete_from_the_corpus() -> None:
     assert (row.reference, row.gold, row.context[-1]) == ("Oh, I'm sorry!", "sad", "My dog isn't well...")
     with pytest.raises(BadData, match="x, row 1: the corpus has no turn 9 of c1"):
         complete(Outputs(Header("x"), (Output("c1", 9, reply="oh no"),)), CORPUS)
+
+
+def test_spelling_as_the_peers_do() -> None:
+    row = Output(
+        "c1", 1, reply="Oh no! She's 1,000 % sure, I can't… cannot.", reference='You\'re "right"... no?'
+    )
+    [spelt] = respelt(Outputs(Header("x"), (row,))).rows
+    assert spelt.reply == "oh no ! she 's 1,000 % sure , i can not… can not ."
+    assert spelt.reference == "you are right ... no ?"

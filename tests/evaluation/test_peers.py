@@ -7,6 +7,7 @@ import pytest
 from heartfelt import corpora
 from heartfelt.dialogue import Dialogue
 from heartfelt.evaluation import METRICS, Header, Outputs, compare, importers
+from heartfelt.evaluation.tokens import peers as spelt
 
 FILES = {
     "moel": "moel_generation_result.txt", "mime": "mime_output.txt", "llm4ed": "llm4ed_chatgpt_stage1.txt",
@@ -98,3 +99,12 @@ def test_two_published_systems_compared(peers: dict[str, Outputs]) -> None:
     assert result.tests["avg_bleu"].paired.difference.value > 1
     assert result.tests["distinct_2_at"].p_holm < 0.05  # …and says less
     assert result.tests["distinct_2_at"].paired.difference.value < -4
+
+
+def test_our_texts_can_be_spelt_as_the_peers_spell_theirs(
+    peers: dict[str, Outputs], turns: list[Dialogue]
+) -> None:
+    corpus = {dialogue.id: dialogue for dialogue in turns}
+    rows = peers["moel"].rows
+    same = sum(spelt(corpus[row.dialogue].turns[row.turn].text) == row.reference for row in rows)
+    assert same / len(rows) > 0.995

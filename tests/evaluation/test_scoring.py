@@ -132,3 +132,13 @@ def test_the_human_beside_a_leaderboard_is_that_of_the_most_turns() -> None:
     assert people is not None
     assert people.value == 10
     assert "2 different sets of turns" in board.notes[0]
+
+
+def test_too_little_to_compare() -> None:
+    one = from_texts("one", ["a b"], ["c"])
+    with pytest.raises(InvalidValue, match="two dialogues at least"):
+        compare(one, one)
+    with pytest.raises(InvalidValue, match="and resamples"):
+        compare(NEAR, GENERIC, resamples=0)
+    assert leaderboard([NEAR, GENERIC], resamples=0).p == {}
+    assert evaluate(one).scores["length"].low is None
