@@ -117,6 +117,6 @@ METRICS: tuple[Metric, ...] = (
         name="ece", title="ECE", direction="lower", needs=("gold", "emotion"), digits=4,
         recipe=f"expected calibration error: |confidence - accuracy| in {BINS} bins of equal width of the "
         "first label's probability, weighted by outputs",
-        citation="Guo et al. 2017", table=calibration, finish=_ece,
+        citation="Guo et al. 2017", table=calibration, finish=_ece, distance=True,
     ),
 )  # fmt: skip

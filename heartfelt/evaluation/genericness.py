@@ -128,6 +128,6 @@ METRICS: tuple[Metric, ...] = (
         name="intent_divergence", title="intent KL", direction="lower", digits=3,
         needs=("reply_label", "reference_label"),
         recipe="KL(system ‖ human) of the label mixes in bits, half a count added to each label",
-        citation="Kullback and Leibler 1951", table=mix, finish=divergence,
+        citation="Kullback and Leibler 1951", table=mix, finish=divergence, distance=True,
     ),
 )  # fmt: skip

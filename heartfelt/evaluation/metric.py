@@ -102,6 +102,7 @@ class SumMetric(Metric):
 
     table: TableOf
     finish: Callable[[Array, Columns], Array]  # (…, columns) → (…)
+    distance: bool = False  # never below 0, and larger on every resample: see uncertainty.reflected
 
     def sums(self, outputs: Sequence[Output]) -> Sums:
         table = self.table(outputs)

@@ -74,6 +74,15 @@ def percentiles(values: Array, level: float = LEVEL) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def reflected(value: float, values: Array, level: float = LEVEL) -> tuple[float, float]:
+    """Bounds for a distance (calibration error, divergence): the percentiles mirrored at the value, none below 0.
+
+    Noise only adds to a distance, and a resample has more of it than the set: percentiles would lie too high.
+    """
+    low, high = percentiles(values, level)
+    return max(0.0, 2 * value - high), max(0.0, 2 * value - low)
+
+
 def normal(value: float, without: Array, level: float = LEVEL) -> tuple[float, float]:
     """value ± z × the jackknife's standard error, from the values without one cluster each."""
     count = len(without)
@@ -126,9 +135,9 @@ def interval(metric: Metric, sample: Sample, weights: Array) -> Interval:
         value = float(metric.finish(table.values.sum(axis=0), table.columns))
         if np.isnan(value) or not enough:
             return Interval(value)
-        return Interval(
-            value, *percentiles(metric.finish(weights @ table.values, table.columns)), "bootstrap"
-        )
+        resampled = metric.finish(weights @ table.values, table.columns)
+        bounds = reflected(value, resampled) if metric.distance else percentiles(resampled)
+        return Interval(value, *bounds, "bootstrap")
     assert isinstance(metric, TypeMetric)
     if not enough:
         return Interval(metric.value(sample.outputs))

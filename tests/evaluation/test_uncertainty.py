@@ -127,6 +127,24 @@ def _without(words: "np.ndarray") -> Array:  # type: ignore[type-arg]
     return result
 
 
+def test_the_interval_of_a_distance_reaches_down_to_no_distance() -> None:
+    """Two equal mixes of labels: the true divergence is 0, which percentiles never hold and mirrored ones do."""
+    random = np.random.default_rng(4)
+    held = 0
+    for trial in range(100):
+        pairs = random.integers(5, size=(300, 2))
+        rows = [
+            Output(str(i), 1, reply_label=str(a), reference_label=str(b)) for i, (a, b) in enumerate(pairs)
+        ]
+        sample, weights = Sample(rows), draws(300, 200, seed=trial)
+        found = interval(METRICS["intent_divergence"], sample, weights)
+        table = sample.table(METRICS["intent_divergence"])  # type: ignore[arg-type]
+        resampled = METRICS["intent_divergence"].finish(weights @ table.values, table.columns)  # type: ignore[attr-defined]
+        assert percentiles(resampled)[0] > 0
+        held += found.low == 0
+    assert held >= 95, held
+
+
 def test_permutation_by_hand() -> None:
     """Three dialogues, a better by 1 in each: of the 8 ways to swap, only two are as far from 0 as 3/3."""
     a, b = np.array([[2.0, 1], [3, 1], [4, 1]]), np.array([[1.0, 1], [2, 1], [3, 1]])
