@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from heartfelt import corpora
-from heartfelt.corpora.commands import console, data_option, json_option
+from heartfelt.corpora.commands import data_option, json_option
 from heartfelt.errors import MissingData
 from heartfelt.evaluation import align, importers, report, scoring, tables
 from heartfelt.evaluation.outputs import Header, Outputs, read, write
 from heartfelt.evaluation.overlap import minilm
 from heartfelt.evaluation.uncertainty import RESAMPLES
+from heartfelt.terminal import console, printable, table
 
 _FILE = click.Path(path_type=Path)
 
@@ -89,7 +89,7 @@ def scores(command: Callable[..., None]) -> Callable[..., None]:
 
 def _tell(notes: tuple[str, ...], skipped: dict[str, str]) -> None:
     for note in notes:
-        click.echo(f"note: {note}")
+        click.echo(printable(f"note: {note}"))
     reasons: dict[str, list[str]] = {}
     for name, reason in skipped.items():
         reasons.setdefault(reason, []).append(name)
@@ -198,24 +198,24 @@ def import_(
     """
     importers.find(format)
     dialogues = list(corpora.load(corpus, split, data=data))
-    table = Table("system", "turns", "unmatched", "file", box=None, pad_edge=False)
+    rows = table("system", "turns", "unmatched", "file", right=("turns", "unmatched"))
     unmatched: list[str] = []
     for path in files:
         for outputs in importers.load(format, path, dialogues, Header("import", corpus, split)):
             target = folder / f"{outputs.header.system}.jsonl"
             write(target, outputs)
             lost = len(outputs.header.unmatched)
-            table.add_row(outputs.header.system, f"{len(outputs.rows):,}", f"{lost:,}", str(target))
+            rows.add_row(outputs.header.system, f"{len(outputs.rows):,}", f"{lost:,}", str(target))
             unmatched += [f"{path.name} {outputs.header.system} {row}" for row in outputs.header.unmatched]
-    console().print(table)
+    console().print(rows)
     for row in unmatched:
-        click.echo(f"unmatched: {row}", err=True)
+        click.echo(printable(f"unmatched: {row}"), err=True)
 
 
 @click.command()
 def formats() -> None:
     """List the formats that `heartfelt outputs import` reads."""
-    table = Table("format", "files", box=None, pad_edge=False)
+    rows = table("format", "files")
     for name, importer in importers.IMPORTERS.items():
-        table.add_row(name, importer.source)
-    console().print(table)
+        rows.add_row(name, importer.source)
+    console().print(rows)

@@ -9,6 +9,7 @@ from heartfelt.evaluation.metrics import METRICS
 from heartfelt.evaluation.overlap import SES
 from heartfelt.evaluation.scoring import Comparison, Leaderboard, Result, human_of
 from heartfelt.evaluation.uncertainty import Interval
+from heartfelt.terminal import printable, table
 
 # What a leaderboard shows when no metrics are named: one or two of each family.
 HEADLINE = (
@@ -50,53 +51,54 @@ def brief(score: Interval | None, name: str) -> str:
     return f"{number(score.value, name)}±{number((score.high - score.low) / 2, name)}"
 
 
-def _plain(*columns: str, title: str = "") -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
-    return table
+def _figures(*columns: str) -> Table:
+    """A table whose columns, but the first, hold figures, which are not broken."""
+    made = table(columns[0])
+    for column in columns[1:]:
+        made.add_column(printable(column), justify="right", no_wrap=True)
+    return made
 
 
 def of_results(results: Sequence[Result]) -> Table:
     """Metrics down, systems across, the human figure last."""
-    table = _plain("", *(f"{result.system}" for result in results), "human")
-    table.add_row("turns", *(f"{result.turns:,}" for result in results), "")
+    rows = _figures("", *(result.system for result in results), "human")
+    rows.add_row("turns", *(f"{result.turns:,}" for result in results), "")
     names = [name for name in (*METRICS, "ses") if any(name in result.scores for result in results)]
     for name in names:
         figures = [*(result.scores.get(name) for result in results), human_of(results, name)]
-        table.add_row(heading(name), *(shown(figure, name) for figure in figures))
-    return table
+        rows.add_row(heading(name), *(shown(figure, name) for figure in figures))
+    return rows
 
 
 def of_comparison(comparison: Comparison) -> Table:
-    table = _plain("", comparison.a, comparison.b, "difference", "p", "p (Holm)", "")
+    rows = _figures("", comparison.a, comparison.b, "difference", "p", "p (Holm)", "")
     for name, test in comparison.tests.items():
         pair = test.paired
-        table.add_row(
+        rows.add_row(
             heading(name), number(pair.a, name), number(pair.b, name), shown(pair.difference, name),
             f"{pair.p:.3f}", f"{test.p_holm:.3f}", "*" if test.p_holm < 0.05 else "",
         )  # fmt: skip
-    return table
+    return rows
 
 
 def of_leaderboard(board: Leaderboard, metrics: Sequence[str] = ()) -> Table:
     """Systems down, metrics across."""
     asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
     names = [name for name in asked if any(name in result.scores for result in board.results)]
-    table = _plain("system", "turns", *map(heading, names), "p vs best")
-    for column in table.columns[2:]:
+    rows = _figures("system", "turns", *map(heading, names), "p vs best")
+    for column in rows.columns[2:]:
         column.no_wrap = False  # headings may take two lines; figures have no space to break at
     people = {name: human_of(board.results, name) for name in names}
     if any(people.values()):
         figures = ["" if figure is None else number(figure.value, name) for name, figure in people.items()]
-        table.add_row("human", "", *figures, "", style="dim")
+        rows.add_row("human", "", *figures, "", style="dim")
     for result in board.results:
         p = board.p.get(result.system)
-        table.add_row(
-            result.system, f"{result.turns:,}", *(brief(result.scores.get(name), name) for name in names),
+        rows.add_row(
+            printable(result.system), f"{result.turns:,}", *(brief(result.scores.get(name), name) for name in names),
             "" if p is None else f"{p:.3f}",
         )  # fmt: skip
-    return table
+    return rows
 
 
 def every_metric() -> list[Metric]:
@@ -104,8 +106,8 @@ def every_metric() -> list[Metric]:
 
 
 def of_metrics() -> Table:
-    table = Table("name", "needs", "recipe", "after", box=None, pad_edge=False)
+    rows = table("name", "needs", "recipe", "after")
     for metric in every_metric():
         name = f"{metric.name} {_ARROWS[metric.direction]}"
-        table.add_row(name, " ".join(metric.needs), metric.recipe, metric.citation)
-    return table
+        rows.add_row(name, " ".join(metric.needs), metric.recipe, metric.citation)
+    return rows
