@@ -23,10 +23,21 @@ COMMANDS: dict[str, dict[str, str]] = {
         "export": "heartfelt.corpora.commands:export",
         "pull": "heartfelt.corpora.commands:pull",
     },
+    "outputs": {
+        "import": "heartfelt.evaluation.commands:import_",
+        "formats": "heartfelt.evaluation.commands:formats",
+    },
+    "heartfelt": {  # commands without a group
+        "evaluate": "heartfelt.evaluation.commands:evaluate",
+        "compare": "heartfelt.evaluation.commands:compare",
+        "leaderboard": "heartfelt.evaluation.commands:leaderboard",
+        "metrics": "heartfelt.evaluation.commands:metrics",
+    },
 }
 
 GROUPS = {
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
+    "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }
 
 
@@ -34,18 +45,20 @@ class _Group(click.Group):
     """A group whose commands are named in COMMANDS and imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS[str(self.name)])
+        return [*super().list_commands(ctx), *COMMANDS[str(self.name)]]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         target = COMMANDS[str(self.name)].get(name)
         if target is None:
-            return None
+            return super().get_command(ctx, name)
         module, function = target.split(":")
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
 
 
-@click.group(help="Heartfelt: hear how a person feels, answer as a good listener would.")
+@click.group(
+    "heartfelt", cls=_Group, help="Heartfelt: hear how a person feels, answer as a good listener would."
+)
 @click.version_option(heartfelt.__version__, prog_name="heartfelt")
 @click.option("--traceback", is_flag=True, help="Show where an error comes from (for developers).")
 def app(traceback: bool) -> None:

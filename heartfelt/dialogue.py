@@ -18,7 +18,7 @@ SPEAKER = "speaker"
 LISTENER = "listener"
 
 
-class _Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the nouns share: one JSON object a value, defaults left out, unknown fields refused."""
 
     def to_json(self) -> str:
@@ -43,7 +43,7 @@ class _Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
             raise InvalidValue(f"not a {cls.__name__}: {problem}") from None
 
 
-class Turn(_Value, frozen=True):
+class Turn(Value, frozen=True):
     """What one person says before the other answers."""
 
     speaker: str  # a role ("speaker", "listener") or the corpus's own name for the person
@@ -57,7 +57,7 @@ class Turn(_Value, frozen=True):
             raise InvalidValue("a turn has no speaker")
 
 
-class Dialogue(_Value, frozen=True):
+class Dialogue(Value, frozen=True):
     """A conversation: who said what, and what is known about it."""
 
     id: str  # stable: the same dialogue has the same id in every session
@@ -88,7 +88,7 @@ class Dialogue(_Value, frozen=True):
         return SPEAKER if roles else self.turns[0].speaker
 
 
-class Example(_Value, frozen=True):
+class Example(Value, frozen=True):
     """One thing to learn: given these turns, say this one."""
 
     dialogue: Dialogue
@@ -118,7 +118,7 @@ def examples(
         yield Example(dialogue, index, dialogue.turns[first:index], response)
 
 
-class Concept(_Value, frozen=True):
+class Concept(Value, frozen=True):
     """A piece of commonsense that bears on the conversation: keyword —relation→ concept."""
 
     keyword: str
@@ -127,21 +127,21 @@ class Concept(_Value, frozen=True):
     score: float
 
 
-class Candidate(_Value, frozen=True):
+class Candidate(Value, frozen=True):
     """A reply that was considered, and how it scored on each count."""
 
     text: str
     scores: dict[str, float] = {}
 
 
-class Verdict(_Value, frozen=True):
+class Verdict(Value, frozen=True):
     """What the guard decided, and why."""
 
     action: Literal["pass", "replace", "refer"] = "pass"  # refer: answer with helplines
     reasons: tuple[str, ...] = ()
 
 
-class Reply(_Value, frozen=True):
+class Reply(Value, frozen=True):
     """An answer and the whole why of it; the same object behind the command, the API and the page."""
 
     text: str

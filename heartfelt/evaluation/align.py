@@ -1,0 +1,150 @@
+"""Which turn of a corpus a published reply answers.
+
+Found by ids where a file has them, or else by the text of the last context turn and the reference, spelt
+alike. References stay as the peer published them (lower-case, cut into tokens), because its replies are spelt
+so; the human figure beside them is counted on the same spelling.
+"""
+
+import unicodedata
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from heartfelt.dialogue import Dialogue, Example, examples
+from heartfelt.errors import BadData, InvalidValue
+from heartfelt.evaluation.outputs import Header, Output, Outputs
+from heartfelt.evaluation.tokens import peers
+
+
+@dataclass(frozen=True)
+class Said:
+    """One row of a peer's file, before we know which turn it answers."""
+
+    system: str  # which of the file's systems or decodings
+    line: int
+    context: tuple[str, ...] = ()
+    reference: str | None = None
+    reply: str | None = None
+    gold: str | None = None
+    guesses: tuple[str, ...] | None = None
+    dialogue: str | None = None  # known only to files that give ids
+    turn: int | None = None
+
+
+# Spelling that the peers' clean-up changes: contractions are written out, quotes and spaces are lost.
+_SPELLING = (
+    ("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"), ("'m", " am"),
+    ("'re", " are"), ("'ll", " will"), ("'ve", " have"), ("'d", " would"), ("'s", " is"),
+)  # fmt: skip
+
+
+def spelt_alike(text: str) -> str:
+    """Letters and digits only, contractions written out: equal for a text and any peer's copy of it."""
+    text = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    for short, long in _SPELLING:
+        text = text.replace(short, long)
+    return "".join(filter(str.isalnum, text))
+
+
+def align(
+    rows: Sequence[Said], dialogues: Iterable[Dialogue], header: Header, by_order: bool = False
+) -> Outputs:
+    """The rows of one system, each on its turn of the corpus; the header lists those that match none."""
+    turns = [example for dialogue in dialogues for example in examples(dialogue, window=None)]
+    found = _in_order(rows, turns, header) if by_order else _by_text(rows, turns)
+    outputs, unmatched = [], []
+    for row, example in zip(rows, found, strict=True):
+        if example is None:
+            unmatched.append(f"line {row.line}: {row.reference or row.reply or ''}"[:200])
+        else:
+            outputs.append(_output(row, example, header))
+    if not outputs:
+        raise BadData(
+            f"No row of {header.source} ({len(rows):,}) matches a turn of {header.corpus} {header.split}"
+        )
+    return Outputs(msgspec.structs.replace(header, unmatched=tuple(unmatched)), tuple(outputs))
+
+
+def _output(row: Said, example: Example, header: Header) -> Output:
+    try:
+        return Output(
+            example.dialogue.id, example.index,
+            context=row.context or tuple(turn.text for turn in example.context),
+            reference=row.reference, reply=row.reply,
+            gold=row.gold or example.dialogue.emotion, guesses=row.guesses,
+        )  # fmt: skip
+    except InvalidValue as problem:
+        raise BadData(f"{header.source}:{row.line}: {problem}") from None
+
+
+def _by_text(rows: Sequence[Said], turns: Sequence[Example]) -> list[Example | None]:
+    """Each turn is taken once; of turns that read alike, the first that is left."""
+    waiting: dict[tuple[str | int, ...], deque[Example]] = defaultdict(deque)
+    for example in turns:
+        reference = spelt_alike(example.response.text)
+        waiting["id", example.dialogue.id, example.index].append(example)
+        waiting["text", spelt_alike(example.context[-1].text), reference].append(example)
+        waiting["text", reference].append(example)
+    taken: set[tuple[str, int]] = set()
+
+    def find(row: Said) -> Example | None:
+        queue = waiting.get(_key(row), deque())
+        while queue:
+            example = queue.popleft()
+            if (example.dialogue.id, example.index) not in taken:
+                taken.add((example.dialogue.id, example.index))
+                return example
+        return None
+
+    return [find(row) for row in rows]
+
+
+def _key(row: Said) -> tuple[str | int, ...]:
+    if row.dialogue is not None and row.turn is not None:
+        return "id", row.dialogue, row.turn
+    context = (spelt_alike(row.context[-1]),) if row.context else ()
+    return "text", *context, spelt_alike(row.reference or "")
+
+
+def _in_order(rows: Sequence[Said], turns: Sequence[Example], header: Header) -> Sequence[Example]:
+    """For files without text to align by. The peers' loader loses the last dialogue of ED's test file."""
+    last = turns[-1].dialogue.id if turns else ""
+    without = [example for example in turns if example.dialogue.id != last]
+    for known in (turns, without):
+        if len(known) == len(rows):
+            return known
+    raise BadData(
+        f"{header.source} has {len(rows):,} rows; {header.corpus} {header.split} has {len(turns):,} turns to "
+        f"answer ({len(without):,} without its last dialogue), so they cannot be paired by their order"
+    )
+
+
+def respelt(outputs: Outputs) -> Outputs:
+    """Replies and references as the peers' files spell them, so that token counts compare with theirs."""
+    rows = []
+    for row in outputs.rows:
+        texts = {name: getattr(row, name) for name in ("reply", "reference")}
+        rows.append(
+            msgspec.structs.replace(row, **{name: peers(text) for name, text in texts.items() if text})
+        )
+    return Outputs(outputs.header, tuple(rows))
+
+
+def complete(outputs: Outputs, dialogues: Iterable[Dialogue]) -> Outputs:
+    """Fill in what the corpus knows and the file does not say: reference, emotion, context, reference label."""
+    turns = {(e.dialogue.id, e.index): e for d in dialogues for e in examples(d, window=None, sides="both")}
+    rows = []
+    for number, row in enumerate(outputs.rows, 1):
+        example = turns.get((row.dialogue, row.turn))
+        if example is None:
+            raise BadData(f"{outputs.header.system}, row {number}: the corpus has no {row.name}")
+        known = {
+            "reference": example.response.text,
+            "gold": example.dialogue.emotion,
+            "context": tuple(turn.text for turn in example.context),
+            "reference_label": example.response.label,
+        }
+        rows.append(msgspec.structs.replace(row, **{k: v for k, v in known.items() if not getattr(row, k)}))
+    return Outputs(outputs.header, tuple(rows))

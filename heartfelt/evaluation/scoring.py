@@ -1,0 +1,264 @@
+"""Score a system, compare two, rank many: functions that the commands and a notebook call.
+
+>>> from heartfelt.evaluation import evaluate, read
+>>> evaluate(read("mime-greedy.jsonl")).scores["sorry_to_hear"]
+Interval(value=35.9, low=34.5, high=37.3, method='bootstrap')
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from heartfelt.dialogue import Value
+from heartfelt.errors import BadData, InvalidValue
+from heartfelt.evaluation import metrics as registry
+from heartfelt.evaluation.metric import Array, Metric
+from heartfelt.evaluation.outputs import Output, Outputs, script_of
+from heartfelt.evaluation.overlap import Embedder, similarity
+from heartfelt.evaluation.uncertainty import (
+    RESAMPLES,
+    Interval,
+    Paired,
+    Sample,
+    draws,
+    flips,
+    holm,
+    interval,
+    paired,
+)
+
+
+class Result(Value, frozen=True):
+    """What a system scored."""
+
+    system: str
+    corpus: str
+    split: str
+    turns: int
+    dialogues: int
+    unmatched: int  # rows of the imported file that answer no turn of the corpus
+    scores: dict[str, Interval]
+    human: dict[str, Interval]  # the metrics that need no reference, on the human replies
+    skipped: dict[str, str]  # metric → why it was not computed
+    notes: tuple[str, ...]
+    resamples: int
+    seed: int
+
+
+class Test(Value, frozen=True):
+    """One metric between two systems, with its p-value corrected over the table."""
+
+    paired: Paired
+    p_holm: float
+
+
+class Comparison(Value, frozen=True):
+    """Two systems on the turns that both answer."""
+
+    a: str
+    b: str
+    turns: int
+    dialogues: int
+    only_a: int
+    only_b: int
+    tests: dict[str, Test]
+    skipped: dict[str, str]
+    notes: tuple[str, ...]
+    resamples: int
+    seed: int
+
+
+def chosen(names: Iterable[str] | None, embedder: Embedder | None) -> list[Metric]:
+    """The metrics of these names, or all; similarity among them when there is something to embed with."""
+    every = dict(registry.METRICS)
+    if embedder is not None:
+        every["ses"] = similarity(embedder)
+    return list(every.values()) if names is None else [registry.find(name, every) for name in names]
+
+
+def evaluate(
+    outputs: Outputs,
+    metrics: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    embedder: Embedder | None = None,
+) -> Result:
+    """Score a system's outputs, with intervals, the human figures beside them, and what was skipped."""
+    sample = Sample(outputs.rows)
+    weights = draws(sample.count, resamples, seed)
+    asked = chosen(metrics, embedder)
+    scores, skipped = _scores(asked, sample, weights, outputs)
+    if metrics is None and embedder is None:
+        skipped["ses"] = "no embedder was given (--ses loads MiniLM)"
+    people = outputs.human()
+    beside: dict[str, Interval] = {}
+    if people is not None:
+        free = [
+            metric
+            for metric in asked
+            if metric.name in scores and set(metric.needs) <= {"reply", "reply_label"}
+        ]
+        beside, _ = _scores(free, Sample(people.rows), weights, people)
+    header = outputs.header
+    return Result(
+        header.system, header.corpus, header.split, len(outputs.rows), sample.count, len(header.unmatched),
+        scores, beside, skipped, tuple(_notes(outputs)), resamples, seed,
+    )  # fmt: skip
+
+
+def _scores(
+    metrics: Sequence[Metric], sample: Sample, weights: Array, outputs: Outputs
+) -> tuple[dict[str, Interval], dict[str, str]]:
+    scores: dict[str, Interval] = {}
+    skipped: dict[str, str] = {}
+    for metric in metrics:
+        if reason := metric.lacks(outputs.fields, outputs.header.language):
+            skipped[metric.name] = reason
+            continue
+        score = interval(metric, sample, weights)
+        if math.isnan(score.value):
+            skipped[metric.name] = metric.undefined
+        else:
+            scores[metric.name] = score
+    return scores, skipped
+
+
+def human_of(results: Sequence[Result], name: str) -> Interval | None:
+    """The human figure to stand beside these systems: that of the largest set of turns."""
+    having = [result for result in results if name in result.human]
+    return max(having, key=lambda result: result.turns).human[name] if having else None
+
+
+def _notes(outputs: Outputs) -> Iterable[str]:
+    """What a reader should know before comparing the figures."""
+    if unmatched := len(outputs.header.unmatched):
+        yield f"{unmatched:,} rows of {outputs.header.source} answer no turn of {outputs.header.corpus}"
+    strange = [
+        row for row in outputs.rows
+        if len({script_of(row.reply or ""), script_of(row.reference or "")} - {""}) > 1
+    ]  # fmt: skip
+    if strange:
+        yield f"{len(strange):,} replies are in another script than the reference; first {strange[0].name}"
+    silent = sum(row.guesses == () for row in outputs.rows)
+    if silent:
+        yield f"{silent:,} turns ({silent / len(outputs.rows):.0%}) have no emotion guess and count as wrong"
+
+
+def shared(a: Outputs, b: Outputs) -> tuple[list[Output], list[Output]]:
+    """The turns that both systems answer, in the first one's order."""
+    theirs = {(row.dialogue, row.turn): row for row in b.rows}
+    pairs = [(row, theirs[key]) for row, key in zip(a.rows, a.keys, strict=True) if key in theirs]
+    if not pairs:
+        raise BadData(f"{a.header.system} and {b.header.system} answer no turn in common")
+    return [ours for ours, _ in pairs], [their for _, their in pairs]
+
+
+def compare(
+    a: Outputs,
+    b: Outputs,
+    metrics: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    embedder: Embedder | None = None,
+    partly: bool = False,
+) -> Comparison:
+    """Test every metric between two systems. `partly`: on the shared turns, if they differ."""
+    ours, theirs = shared(a, b)
+    only_a, only_b = len(a.rows) - len(ours), len(b.rows) - len(theirs)
+    if (only_a or only_b) and not partly:
+        raise InvalidValue(_different(a, b, only_a, only_b))
+    first, second = Sample(ours), Sample(theirs)
+    weights, swaps = draws(first.count, resamples, seed), flips(first.count, resamples, seed + 1)
+    results: dict[str, Paired] = {}
+    skipped: dict[str, str] = {}
+    for metric in chosen(metrics, embedder):
+        if reason := metric.lacks(a.fields & b.fields, a.header.language):
+            skipped[metric.name] = reason.replace("the outputs have", "one of the two has")
+            continue
+        result = paired(metric, first, second, weights, swaps)
+        if math.isnan(result.difference.value):
+            skipped[metric.name] = metric.undefined
+        else:
+            results[metric.name] = result
+    corrected = holm([result.p for result in results.values()])
+    tests = {name: Test(result, p) for (name, result), p in zip(results.items(), corrected, strict=True)}
+    return Comparison(
+        a.header.system, b.header.system, len(ours), first.count, only_a, only_b, tests, skipped,
+        tuple(_spelling(ours, theirs)), resamples, seed,
+    )  # fmt: skip
+
+
+def _different(a: Outputs, b: Outputs, only_a: int, only_b: int) -> str:
+    mine, other = (a, b) if only_a else (b, a)
+    there = set(other.keys)
+    first = next(row for row, key in zip(mine.rows, mine.keys, strict=True) if key not in there)
+    return (
+        f"{a.header.system} answers {only_a:,} turns that {b.header.system} does not, and {only_b:,} are the "
+        f"other way round; the first is {first.name} of {mine.header.system}. "
+        "To compare on the turns that both answer: --shared"
+    )
+
+
+def _spelling(a: Sequence[Output], b: Sequence[Output]) -> Iterable[str]:
+    differ = [
+        x for x, y in zip(a, b, strict=True) if x.reference and y.reference and x.reference != y.reference
+    ]
+    if differ:
+        yield (
+            f"the references of {len(differ):,} turns are spelt differently in the two files (the first: "
+            f"{differ[0].name}), so figures that count tokens do not compare; --spelling peers spells them alike"
+        )
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Systems by one metric, best first."""
+
+    by: str
+    results: tuple[Result, ...]
+    p: dict[str, float]  # system → Holm-corrected p against the best system on the same turns
+    notes: tuple[str, ...]
+
+
+def leaderboard(
+    systems: Sequence[Outputs],
+    by: str = "avg_bleu",
+    metrics: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    embedder: Embedder | None = None,
+) -> Leaderboard:
+    """Score systems and rank them; those without the metric last. Each is tested against the best on its turns."""
+    [metric] = chosen([by], embedder)
+    names = [outputs.header.system for outputs in systems]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidValue(f"two outputs files are of the system '{twice[0]}'; give one of them another name")
+    wanted = None if metrics is None else list(dict.fromkeys([by, *metrics]))
+    scored = [(evaluate(outputs, wanted, resamples, seed, embedder), outputs) for outputs in systems]
+    sign = 1 if metric.direction == "lower" else -1
+    scored.sort(key=lambda pair: (by not in pair[0].scores, sign * _value(pair[0], by), pair[0].system))
+    best: dict[frozenset[tuple[str, int]], Outputs] = {}  # the first system on each set of turns
+    tests: dict[str, float] = {}
+    for result, outputs in scored:
+        first = best.setdefault(frozenset(outputs.keys), outputs)
+        if first is not outputs and by in result.scores and result.dialogues > 1 and resamples:
+            tests[result.system] = compare(first, outputs, [by], resamples, seed, embedder).tests[by].paired.p
+    notes = []
+    if len(best) > 1:
+        notes.append(
+            f"the systems answer {len(best)} different sets of turns: rank within one; across sets compare the "
+            "figures at a fixed size (@10k)"
+        )
+    p = dict(zip(tests, holm(list(tests.values())), strict=True))
+    return Leaderboard(by, tuple(result for result, _ in scored), p, tuple(notes))
+
+
+def _value(result: Result, name: str) -> float:
+    return result.scores[name].value if name in result.scores else 0.0
+
+
+def to_json(result: Result | list[Result] | Comparison | Leaderboard) -> str:
+    """Any result, for machines, indented."""
+    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
