@@ -52,6 +52,8 @@ class EncoderClassifier(PreTrainedModel):
         super().__init__(config)
         settings = dict(config.encoder or {})
         self.encoder = AutoModel.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
+        if getattr(self.encoder, "pooler", None) is not None:
+            self.encoder.pooler = None  # we pool ourselves, and parameters without a gradient stop DDP
         size = self.encoder.config.hidden_size * (2 if config.pooling == "last_and_mean" else 1)
         self.heads = Heads(size, config.classes, config.dropout)
         self.post_init()
@@ -84,7 +86,8 @@ def build(settings: Settings, classes: dict[str, int]) -> tuple[EncoderClassifie
         encoder=encoder.config.to_dict(), classes=classes, pooling=settings.pooling, dropout=settings.dropout
     )
     model = EncoderClassifier(config)
-    model.encoder.load_state_dict(encoder.state_dict())
+    states = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("pooler.")}
+    model.encoder.load_state_dict(states)
     if settings.frozen_layers:
         model.encoder.get_input_embeddings().requires_grad_(False)
         for layer in layers_of(model.encoder)[: settings.frozen_layers]:

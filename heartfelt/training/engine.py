@@ -6,6 +6,7 @@ checkpoint, or returns what was measured if the run is finished. Under torchrun 
 
 import hashlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -142,7 +143,7 @@ class _Learner:
         return self._finish(minutes)
 
     def _arguments(self) -> TrainingArguments:
-        t, processes = self.recipe.training, max(1, _world_size())
+        t, processes = self.recipe.training, _world_size()
         if t.batch_size % processes:
             raise BadRecipe(f"training.batch_size {t.batch_size} does not divide by {processes} processes")
         steps = t.max_steps or -(-len(self.splits["train"]) // t.batch_size) * t.epochs
@@ -404,4 +405,5 @@ def data_hash(splits: dict[str, list[Item]]) -> str:
 
 
 def _world_size() -> int:
-    return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
+    """How many processes there are; torchrun says so before they have met."""
+    return int(os.environ.get("WORLD_SIZE", "1"))

@@ -23,6 +23,7 @@ def recipe(tiny: Path, **training: Any) -> Recipe:
         "epochs": 6,
         "batch_size": 8,
         "learning_rate": 5e-4,
+        "head_learning_rate": 2e-2,
         "evaluate_every": 12,
         "metric": "emotion_accuracy",
     }
@@ -148,7 +149,7 @@ def test_two_processes_learn_what_one_would(tiny_bert: Path, moods: Path, tmp_pa
     (tmp_path / "script.py").write_text(SCRIPT)
     one, two = tmp_path / "one", tmp_path / "two"
     engine.train(settled, one, moods)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     done = subprocess.run(
         [*command, tmp_path / "script.py", path, two, moods], capture_output=True, text=True, timeout=300,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
