@@ -27,7 +27,16 @@ COMMANDS: dict[str, dict[str, str]] = {
         "import": "heartfelt.evaluation.commands:import_",
         "formats": "heartfelt.evaluation.commands:formats",
     },
+    "models": {
+        "list": "heartfelt.models.commands:list_",
+        "pull": "heartfelt.models.commands:pull",
+    },
+    "runs": {
+        "list": "heartfelt.training.commands:list_",
+        "show": "heartfelt.training.commands:show",
+    },
     "heartfelt": {  # commands without a group
+        "train": "heartfelt.training.commands:train",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
         "compare": "heartfelt.evaluation.commands:compare",
         "leaderboard": "heartfelt.evaluation.commands:leaderboard",
@@ -36,6 +45,8 @@ COMMANDS: dict[str, dict[str, str]] = {
 }
 
 GROUPS = {
+    "models": "Pretrained weights: which there are, and how to get them.",
+    "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }

@@ -1,6 +1,9 @@
 """Models: one model, one file, top to bottom. Config, bricks, whole; shapes in comments.
 
-A classifier's file has `Settings` (its part of a recipe) and `build(settings, classes) → (model, tokenizer)`.
+A classifier's file has `Settings`, its part of a recipe, and either
+    build(settings, classes, texts) → (model, tokenizer)    a PreTrainedModel that learns by gradient, or
+    fit(settings, texts, labels, classes) → Fitted          one that is counted in one go
+where `classes` is the number of labels (of each head), and `texts` are those of the train split.
 """
 
 import importlib
@@ -10,7 +13,12 @@ from heartfelt.errors import UnknownName
 
 # name in recipes → file
 MODELS: dict[str, str] = {
+    "majority": "heartfelt.models.majority",
+    "naive_bayes": "heartfelt.models.naive_bayes",
+    "fasttext": "heartfelt.models.fasttext",
     "encoder_classifier": "heartfelt.models.encoder_classifier",
+    "layer_attentive": "heartfelt.models.layer_attentive",
+    "bilstm_classifier": "heartfelt.models.bilstm_classifier",
 }
 
 

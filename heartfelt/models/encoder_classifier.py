@@ -79,8 +79,10 @@ class EncoderClassifier(PreTrainedModel):
         return {"loss": self.heads.loss(logits, labels, smoothing), "logits": logits}
 
 
-def build(settings: Settings, classes: dict[str, int]) -> tuple[EncoderClassifier, Tokenizer]:
-    """The model with its pretrained encoder and new heads."""
+def build(
+    settings: Settings, classes: dict[str, int], texts: list[str]
+) -> tuple[EncoderClassifier, Tokenizer]:
+    """The model with its pretrained encoder and new heads. Its vocabulary is the checkpoint's, not the texts'."""
     encoder = load_encoder(settings.checkpoint)
     config = EncoderClassifierConfig(
         encoder=encoder.config.to_dict(), classes=classes, pooling=settings.pooling, dropout=settings.dropout

@@ -85,15 +85,15 @@ def write_card(run: Run, recipe: Recipe, what: str, results: dict[str, Any]) -> 
     """README.md: what this model is, how it was made, what it scores, and where it must not be used."""
     lines = [f"# {run.folder.name}", "", f"Task: {what}. Model: {recipe.model}.", ""]
     lines += [f"{text}\n" for text in (recipe.paper, recipe.note) if text]
-    lines += ["| split | metric | value |", "|---|---|---|"]
-    for split, scores in results["scores"].items():
-        lines += [f"| {split} | {name} | {value:.4f} |" for name, value in scores.items()]
+    lines += ["| split | head | metric | value | 95 % interval |", "|---|---|---|---|---|"]
+    for split, heads in results["scores"].items():
+        for head, metrics in heads.items():
+            for name, found in metrics.items():
+                if name != "items":
+                    value, low, high = found
+                    lines.append(f"| {split} | {head} | {name} | {value:.4f} | {low:.4f} to {high:.4f} |")
     facts = [f"{results['parameters']:,} parameters", f"{results['minutes']} minutes of training"]
-    facts += [
-        f"best at step {results['best_step']}",
-        f"recipe {results['recipe']}",
-        f"data {results['data']}",
-    ]
+    facts += [f"recipe {results['recipe']}", f"data {results['data']}"]
     lines += ["", "; ".join(facts) + ".", "", "```yaml", dump(recipe).rstrip(), "```", ""]
     lines += [
         "Trained on EmpatheticDialogues (CC BY-NC 4.0): no commercial use. It labels text as crowd workers of one",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heartfelt import corpora
+from heartfelt.corpora.newsgroups import GROUPS as GROUPS_20
 from heartfelt.dialogue import examples
 from heartfelt.errors import UnknownName
 from heartfelt.labels import EMOTIONS, GROUPS, LABELS, group_of
@@ -17,9 +18,18 @@ SPLITS = ("train", "valid", "test")
 
 
 class Item(NamedTuple):
-    id: str  # unique in its split: dialogue and turn
+    dialogue: str
+    turn: int  # with the dialogue's id, the name of the item
     turns: tuple[str, ...]  # the text, a turn at a time
     labels: dict[str, str]  # head → label; a head may be left out
+
+    @property
+    def id(self) -> str:
+        return f"{self.dialogue}:{self.turn}"
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.turns)
 
 
 Reader = Callable[[str, Path | None], Iterator[Item]]
@@ -36,7 +46,7 @@ class Task:
 def situations(split: str, data: Path | None) -> Iterator[Item]:
     for dialogue in corpora.load("empathetic_dialogues", split, data=data):
         if dialogue.situation and dialogue.emotion:
-            yield Item(dialogue.id, (dialogue.situation,), {"emotion": dialogue.emotion})
+            yield Item(dialogue.id, 0, (dialogue.situation,), {"emotion": dialogue.emotion})
 
 
 def contexts(split: str, data: Path | None) -> Iterator[Item]:
@@ -44,13 +54,13 @@ def contexts(split: str, data: Path | None) -> Iterator[Item]:
     for dialogue in corpora.load("empathetic_dialogues", split, data=data):
         for example in examples(dialogue):
             turns = tuple(turn.text for turn in example.context)
-            yield Item(f"{dialogue.id}:{example.index}", turns, {"emotion": dialogue.emotion or ""})
+            yield Item(dialogue.id, example.index, turns, {"emotion": dialogue.emotion or ""})
 
 
 def utterances(split: str, data: Path | None) -> Iterator[Item]:
     for dialogue in corpora.load("intent_utterances", split, data=data):
         (turn,) = dialogue.turns
-        yield Item(dialogue.id, (turn.text,), {"label": turn.label or ""})
+        yield Item(dialogue.id, 0, (turn.text,), {"label": turn.label or ""})
 
 
 def plans(split: str, data: Path | None) -> Iterator[Item]:
@@ -58,13 +68,17 @@ def plans(split: str, data: Path | None) -> Iterator[Item]:
     for dialogue in corpora.load("empathetic_intents", split, data=data):
         for example in examples(dialogue):
             turns = tuple(turn.text for turn in example.context)
-            yield Item(f"{dialogue.id}:{example.index}", turns, {"plan": example.response.label or ""})
+            yield Item(dialogue.id, example.index, turns, {"plan": example.response.label or ""})
 
 
 def topics(split: str, data: Path | None) -> Iterator[Item]:
-    for dialogue in corpora.load("20news", split, data=data):
+    """20 Newsgroups by date has no valid split: a tenth of train is kept for it, every tenth message."""
+    published = "test" if split == "test" else "train"
+    for number, dialogue in enumerate(corpora.load("20news", published, data=data)):
+        if split != "test" and (number % 10 == 9) != (split == "valid"):
+            continue
         (turn,) = dialogue.turns
-        yield Item(dialogue.id, (turn.text,), {"topic": turn.label or ""})
+        yield Item(dialogue.id, 0, (turn.text,), {"topic": turn.label or ""})
 
 
 def grouped(read: Reader) -> Reader:
@@ -103,6 +117,7 @@ TASKS: dict[str, Task] = {
         Task("context_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(contexts)),
         Task("utterances", "emotion or intent of an utterance, 41-way", {"label": LABELS}, utterances),
         Task("plans", "label of the next reply, 41-way", {"plan": LABELS}, plans),
+        Task("topics", "newsgroup of a message, 20-way", {"topic": GROUPS_20}, topics),
         Task(
             "everything",
             "emotions of situations and contexts, labels of utterances, plans: one encoder for all",

@@ -1,0 +1,78 @@
+"""fastText (Joulin et al. 2017): the emotion and topic classifier of rashkin2019's EmoPrepend and TopicPrepend."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartfelt.errors import need
+from heartfelt.text import words
+
+
+@dataclass(frozen=True)
+class Settings:
+    size: int = 100
+    epochs: int = 25
+    learning_rate: float = 0.3
+    ngrams: int = 2  # words
+    min_count: int = 1
+    buckets: int = 200_000  # for hashed n-grams
+
+
+@dataclass(frozen=True)
+class FastText:
+    model: Any
+    classes: int
+
+    @property
+    def parameters(self) -> int:
+        return int(
+            np.prod(self.model.get_input_matrix().shape) + np.prod(self.model.get_output_matrix().shape)
+        )
+
+    def logits(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """(texts, classes): log-probabilities."""
+        found = np.full((len(texts), self.classes), 1e-9)
+        for row, text in enumerate(texts):
+            for chance, label in self.model.f.predict(_line(text), self.classes, 0.0, "strict"):
+                found[row, int(label.removeprefix("__label__"))] = max(chance, 1e-9)
+        return np.log(found)
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save_model(str(folder / "fasttext.bin"))
+
+
+def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes: int) -> FastText:
+    library = need("fasttext", "train", "The fastText classifier")
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        for text, label in zip(texts, labels, strict=True):
+            file.write(f"__label__{label} {_line(text)}")
+        file.flush()
+        model = library.train_supervised(
+            input=file.name,
+            dim=settings.size,
+            epoch=settings.epochs,
+            lr=settings.learning_rate,
+            wordNgrams=settings.ngrams,
+            minCount=settings.min_count,
+            bucket=settings.buckets,
+            loss="softmax",
+            thread=1,
+            verbose=0,
+        )  # fmt: skip - one thread: more would race, and give another model each time
+    return FastText(model, classes)
+
+
+def load(folder: Path) -> FastText:
+    library = need("fasttext", "train", "The fastText classifier")
+    model = library.load_model(str(folder / "fasttext.bin"))
+    return FastText(model, len(model.get_labels()))
+
+
+def _line(text: str) -> str:
+    return " ".join(words(text)) + "\n"

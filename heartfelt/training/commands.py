@@ -1,0 +1,118 @@
+"""The commands `heartfelt train` and `heartfelt runs …`."""
+
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heartfelt import recipe as recipes
+from heartfelt.errors import InvalidValue, MissingData
+from heartfelt.terminal import console, table
+from heartfelt.training.run import Run, runs_below
+
+_SHOWN = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "ece")
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder that holds the corpora (default: $HEARTFELT_DATA).",
+)
+
+
+@click.command()
+@click.argument("recipe", type=click.Path(path_type=Path))
+@click.option(
+    "--to", type=click.Path(path_type=Path), help="Run folder (default: runs/<name of the recipe>)."
+)
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE",
+              help="Change one value of the recipe, e.g. training.epochs=1; may be repeated.")  # fmt: skip
+@click.option(
+    "--seeds", metavar="A,B,C", help="Train once with each seed; shows mean and standard deviation."
+)
+@data_option
+def train(
+    recipe: Path, to: Path | None, changes: tuple[str, ...], seeds: str | None, data: Path | None
+) -> None:
+    """Train what a recipe says into a run folder. The same command goes on with a run that was broken off.
+
+    Under `torchrun --nproc-per-node 2 -m heartfelt train …` the batch is shared by the processes.
+    """
+    from heartfelt.errors import need
+
+    need("torch", "train", "Training")
+    from heartfelt.training.engine import train as run_recipe
+
+    base = recipes.load(recipe, changes)
+    folder = to or Path("runs") / recipe.name.removesuffix(".yaml")
+    if seeds is None:
+        _show([run_recipe(base, folder, data)])
+        click.echo(f"In {folder}")
+        return
+    results = []
+    for seed in _numbers(seeds):
+        one = replace(base, training=replace(base.training, seed=seed))
+        results.append(run_recipe(one, folder / f"seed-{seed}", data))
+    _show(results)
+    click.echo(f"In {folder}/seed-*")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidValue(f"--seeds takes whole numbers parted by commas, not '{text}'") from None
+
+
+def _show(results: list[dict[str, Any]]) -> None:
+    """Test scores: with an interval for one run, mean ± standard deviation over seeds for several."""
+    shown = table("split", "head", *_SHOWN, right=_SHOWN)
+    for split in results[0]["scores"]:
+        for head in results[0]["scores"][split]:
+            cells = []
+            for metric in _SHOWN:
+                values = [r["scores"][split][head].get(metric, [None])[0] for r in results]
+                known = [value for value in values if value is not None]
+                spread = f" ± {statistics.stdev(known):.4f}" if len(known) > 1 else ""
+                cells.append(f"{statistics.mean(known):.4f}{spread}" if known else "–")
+            shown.add_row(split, head, *cells)
+    console().print(shown)
+
+
+@click.command("list")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
+def list_(folder: Path) -> None:
+    """List the runs below a folder: what they are, how far they are, what they score on test."""
+    found = runs_below(folder)
+    if not found:
+        raise MissingData(f"There are no runs below {folder}: heartfelt train RECIPE")
+    shown = table("run", "task", "model", "minutes", "test")
+    for run in found:
+        results = run.results
+        test = (results or {}).get("scores", {}).get("test", {})
+        score = ", ".join(f"{head} {metrics['accuracy_1'][0]:.4f}" for head, metrics in test.items())
+        minutes = str(results["minutes"]) if results else "unfinished"
+        shown.add_row(str(run.folder), run.recipe.task, run.recipe.model, minutes, score)
+    console().print(shown)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(folder: Path, as_json: bool) -> None:
+    """Show a run: its recipe and what it scored."""
+    run = Run(folder)
+    recipe, results = run.recipe, run.results
+    if as_json:
+        click.echo(
+            json.dumps({"recipe": recipes.dump(recipe), "results": results}, indent=2, ensure_ascii=False)
+        )
+        return
+    click.echo(recipes.dump(recipe))
+    if results is None:
+        click.echo(f"Unfinished: heartfelt train RECIPE --to {folder} goes on with it.")
+        return
+    _show([results])
+    click.echo(f"{results['parameters']:,} parameters, {results['minutes']} minutes")

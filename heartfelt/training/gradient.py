@@ -1,0 +1,190 @@
+"""Training by gradient: transformers' Trainer with length buckets, the best state kept, and resume to the bit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers.trainer_utils import EvalPrediction
+
+from heartfelt.models.backbone import separator
+from heartfelt.models.heads import UNLABELLED
+from heartfelt.recipe import BadRecipe, Recipe
+from heartfelt.training.batches import LengthBuckets, padded
+from heartfelt.training.callbacks import BestKeeper, Checkpoints, Log, Minutes, last_checkpoint, world_size
+from heartfelt.training.scores import by_head
+from heartfelt.training.tasks import Item, Task
+
+Encode = Callable[[Item], dict[str, Any]]
+
+
+def encoder(tokenizer: Tokenizer, task: Task, recipe: Recipe) -> Encode:
+    """How an item becomes tokens and label ids."""
+    between, suffix = separator(tokenizer), recipe.settings.get("suffix", "")
+    limit = recipe.settings.get("max_tokens", 128)
+    ids = {head: {label: i for i, label in enumerate(labels)} for head, labels in task.heads.items()}
+
+    def encode(item: Item) -> dict[str, Any]:
+        text = between.join(item.turns) + suffix
+        tokens = tokenizer(text, truncation=True, max_length=limit)["input_ids"]
+        labels = [ids[head].get(item.labels.get(head, ""), UNLABELLED) for head in ids]
+        return {"input_ids": tokens, "labels": labels}
+
+    return encode
+
+
+class Encoded(Dataset[dict[str, Any]]):
+    """Items as tokens, the longest first: evaluation then pads little and fails early if memory is short."""
+
+    def __init__(self, items: Sequence[Item], encode: Encode, sort: bool) -> None:
+        examples = [encode(item) for item in items]
+        self.order = list(range(len(items)))  # which item stands where
+        if sort:
+            self.order.sort(key=lambda index: -len(examples[index]["input_ids"]))
+        self._examples = [examples[index] for index in self.order]
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self._examples[index]
+
+    @property
+    def lengths(self) -> list[int]:
+        return [len(example["input_ids"]) for example in self._examples]
+
+
+@dataclass
+class Learner:
+    """A model on its way through a recipe."""
+
+    folder: Path
+    recipe: Recipe
+    task: Task
+    model: PreTrainedModel
+    tokenizer: Tokenizer
+
+    def __post_init__(self) -> None:
+        self.encode = encoder(self.tokenizer, self.task, self.recipe)
+        self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
+        self.minutes = Minutes(self.folder)
+
+    def learn(self, train: list[Item], valid: list[Item], watch: TrainerCallback | None) -> None:
+        """Train, going on from the last checkpoint; leaves the model in its best state on valid."""
+        training = self.recipe.training
+        if training.evaluate_on and training.evaluate_on < len(valid):
+            chosen = np.random.default_rng(training.seed).permutation(len(valid))[: training.evaluate_on]
+            valid = [valid[i] for i in sorted(chosen.tolist())]
+        self.trainer = _Trainer(
+            recipe=self.recipe,
+            model=self.model,
+            args=self._arguments(len(train)),
+            data_collator=partial(padded, pad_id=int(self.tokenizer.pad_token_id or 0)),
+            train_dataset=Encoded(train, self.encode, sort=False),
+            eval_dataset=Encoded(valid, self.encode, sort=True),
+            compute_metrics=self._accuracies,
+        )
+        ours = (Log(self.folder), self.keeper, Checkpoints(training.checkpoint_minutes), self.minutes)
+        for callback in (*ours, *([watch] if watch else [])):
+            self.trainer.add_callback(callback)
+        self.trainer.train(resume_from_checkpoint=last_checkpoint(self.folder))
+        self.keeper.restore(self.model)
+
+    def logits(self, items: list[Item]) -> np.ndarray:
+        """(items, all classes), in the order of the items."""
+        dataset = Encoded(items, self.encode, sort=True)
+        found = np.asarray(self.trainer.predict(dataset).predictions)  # type: ignore[arg-type]
+        return found[np.argsort(dataset.order)]
+
+    @property
+    def first_process(self) -> bool:
+        return bool(self.trainer.is_world_process_zero())
+
+    def _arguments(self, examples: int) -> TrainingArguments:
+        t, processes = self.recipe.training, world_size()
+        if t.batch_size % processes:
+            raise BadRecipe(f"training.batch_size {t.batch_size} does not divide by {processes} processes")
+        steps = t.max_steps or -(-examples // t.batch_size) * t.epochs
+        return TrainingArguments(
+            output_dir=str(self.folder / "checkpoints"),
+            num_train_epochs=t.epochs,
+            max_steps=t.max_steps or -1,
+            per_device_train_batch_size=t.batch_size // processes,
+            per_device_eval_batch_size=64,
+            learning_rate=t.learning_rate,
+            lr_scheduler_type="linear",
+            warmup_steps=round(t.warmup_share * steps),
+            weight_decay=t.weight_decay,
+            max_grad_norm=t.clip,
+            seed=t.seed,
+            logging_steps=1,  # a sum over several steps could not be resumed to the bit
+            eval_strategy="steps",
+            eval_steps=t.evaluate_every,
+            save_strategy="no",  # Checkpoints saves by the clock
+            save_total_limit=2,
+            report_to=[],
+            remove_unused_columns=False,
+            label_names=["labels"],
+            bf16=False,  # never on by default: on some CPUs AMX dies with "Illegal instruction"
+            use_cpu=not torch.cuda.is_available(),
+            dataloader_pin_memory=False,
+            ddp_find_unused_parameters=False,
+            disable_tqdm=False,
+        )
+
+    def _accuracies(self, predicted: EvalPrediction) -> dict[str, float]:
+        found = {}
+        labels = np.asarray(predicted.label_ids)  # (items, heads)
+        for i, (head, logits) in enumerate(by_head(self.task, np.asarray(predicted.predictions)).items()):
+            known = labels[:, i] != UNLABELLED
+            if known.any():
+                found[f"{head}_accuracy"] = float((logits[known].argmax(-1) == labels[known, i]).mean())
+        return found
+
+
+class _Trainer(Trainer):
+    """Trainer with our order of examples, and a learning rate of its own for what is not pretrained."""
+
+    def __init__(self, recipe: Recipe, **arguments: Any) -> None:
+        self._recipe = recipe
+        super().__init__(**arguments)
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
+        training = self._recipe.training
+        return LengthBuckets(self.train_dataset.lengths, training.batch_size, training.seed)  # type: ignore[union-attr]
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        if self.optimizer is None:
+            t = self._recipe.training
+            named = [(name, p) for name, p in self.model.named_parameters() if p.requires_grad]  # type: ignore[union-attr]
+            rates = {True: t.learning_rate, False: t.head_learning_rate or t.learning_rate}
+            groups = []
+            for pretrained in (True, False):
+                for decays in (True, False):
+                    chosen = [
+                        p
+                        for name, p in named
+                        if name.startswith("encoder.") == pretrained and (p.ndim > 1) == decays
+                    ]
+                    decay = t.weight_decay if decays else 0.0
+                    groups.append({"params": chosen, "lr": rates[pretrained], "weight_decay": decay})
+            self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]])
+        return self.optimizer
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Tensor],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        smoothing = self._recipe.training.label_smoothing if model.training else 0.0
+        outputs = model(**inputs, smoothing=smoothing)
+        return (outputs["loss"], outputs) if return_outputs else outputs["loss"]

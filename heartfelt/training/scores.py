@@ -1,0 +1,48 @@
+"""What a classifier scores on a split: the evaluator's metrics with intervals, head by head."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartfelt.evaluation import evaluate
+from heartfelt.evaluation.outputs import Header, Output, Outputs
+from heartfelt.training.tasks import Item, Task
+
+Array = NDArray[np.floating[Any]]
+METRICS = (
+    "accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_precision", "weighted_recall", "weighted_f1", "ece",
+)  # fmt: skip
+
+
+def by_head(task: Task, logits: Array) -> dict[str, Array]:
+    """A model's outputs, (items, all classes), cut into its heads."""
+    sizes = [len(labels) for labels in task.heads.values()]
+    return dict(zip(task.heads, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+
+
+def scores(task: Task, items: Sequence[Item], logits: Array, resamples: int = 1000) -> dict[str, Any]:
+    """head → metric → [value, low, high] with 95 % intervals by dialogue."""
+    found: dict[str, Any] = {}
+    for head, part in by_head(task, logits).items():
+        rows = _outputs(items, head, part, task.heads[head])
+        if rows:
+            header = Header(system=task.name)
+            result = evaluate(Outputs(header, tuple(rows)), METRICS, resamples)
+            found[head] = {
+                name: [None if n is None else round(n, 5) for n in (i.value, i.low, i.high)]
+                for name, i in result.scores.items()
+            }
+            found[head]["items"] = len(rows)
+    return found
+
+
+def _outputs(items: Sequence[Item], head: str, logits: Array, labels: tuple[str, ...]) -> list[Output]:
+    chances = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
+    chances /= chances.sum(-1, keepdims=True)
+    return [
+        Output(item.dialogue, item.turn, gold=gold, emotion=dict(zip(labels, row.tolist(), strict=True)))
+        for item, row in zip(items, chances, strict=True)
+        if (gold := item.labels.get(head))
+    ]

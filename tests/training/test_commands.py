@@ -1,0 +1,73 @@
+"""`heartfelt train`, `runs` and `models`, as a user types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heartfelt import cli
+
+RECIPE = "task: situations\nmodel: naive_bayes\n"
+
+
+def heartfelt(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([str(argument) for argument in arguments])
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "nb.cpu.yaml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_train_and_look_at_it(
+    recipe: Path, moods: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "runs" / "nb"
+    assert heartfelt("train", recipe, "--to", folder, "--data", moods, "--set", "settings.smoothing=0.5") == 0
+    assert "1.0000" in capsys.readouterr().out
+    assert heartfelt("runs", "list", tmp_path / "runs") == 0
+    assert "naive_bayes" in capsys.readouterr().out
+    assert heartfelt("runs", "show", folder) == 0
+    assert "smoothing: 0.5" in capsys.readouterr().out
+    assert heartfelt("runs", "show", folder, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["results"]["task"] == "situations"
+
+
+def test_several_seeds_give_mean_and_spread(
+    recipe: Path, moods: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "runs"
+    assert heartfelt("train", recipe, "--to", folder, "--data", moods, "--seeds", "1,2") == 0
+    assert "1.0000 ± 0.0000" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["seed-1", "seed-2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["train", "nowhere.yaml"], "cannot be read: No such file"),
+        (["train", "RECIPE", "--set", "training.epoch=1"], "there is no training.epoch"),
+        (["train", "RECIPE", "--set", "model=naive_bays"], "Did you mean 'naive_bayes'"),
+        (["train", "RECIPE", "--set", "task=situation"], "Did you mean 'situations'"),
+        (["train", "RECIPE", "--seeds", "one"], "--seeds takes whole numbers"),
+        (["runs", "show", "nowhere"], "is not a run folder"),
+        (["runs", "list", "nowhere"], "There are no runs below nowhere"),
+        (["models", "pull", "minilmm"], "Did you mean 'minilm'"),
+    ],
+)
+def test_mistakes_are_answered_in_a_line(
+    arguments: list[str], complaint: str, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert heartfelt(*(str(recipe) if argument == "RECIPE" else argument for argument in arguments)) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+
+
+def test_models_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert heartfelt("models", "list") == 0
+    assert "smollm2" in capsys.readouterr().out
