@@ -53,6 +53,9 @@ class BiLSTMClassifier(PreTrainedModel):
         self.heads = Heads(2 * config.hidden, config.classes, config.dropout)
         self.post_init()
 
+    def _init_weights(self, module: nn.Module) -> None:
+        """PyTorch's own: with transformers' small embeddings an LSTM takes hundreds of steps to wake up."""
+
     def vector(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """(batch, tokens) → (batch, 2 × hidden)"""
         lengths = attention_mask.sum(1)

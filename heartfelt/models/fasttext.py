@@ -1,4 +1,7 @@
-"""fastText (Joulin et al. 2017): the emotion and topic classifier of rashkin2019's EmoPrepend and TopicPrepend."""
+"""fastText (Joulin et al. 2017): the emotion and topic classifier of rashkin2019's EmoPrepend and TopicPrepend.
+
+Through floret, a maintained fork: the fasttext wheels that we tried gave another model each time, and NaN on easy data.
+"""
 
 import tempfile
 from collections.abc import Sequence
@@ -48,7 +51,7 @@ class FastText:
 
 
 def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes: int) -> FastText:
-    library = need("fasttext", "train", "The fastText classifier")
+    library = need("floret", "train", "The fastText classifier")
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         for text, label in zip(texts, labels, strict=True):
             file.write(f"__label__{label} {_line(text)}")
@@ -69,7 +72,7 @@ def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes
 
 
 def load(folder: Path) -> FastText:
-    library = need("fasttext", "train", "The fastText classifier")
+    library = need("floret", "train", "The fastText classifier")
     model = library.load_model(str(folder / "fasttext.bin"))
     return FastText(model, len(model.get_labels()))
 

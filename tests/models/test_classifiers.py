@@ -36,7 +36,7 @@ def test_majority_by_hand(tmp_path: Path) -> None:
 
 
 def test_fasttext_learns_and_is_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("fasttext", reason="needs fastText: pip install 'heartfelt[train]'")
+    pytest.importorskip("floret", reason="needs fastText: pip install 'heartfelt[train]'")
     settings = fasttext.Settings(size=10, buckets=100, learning_rate=0.1)
     texts, labels = TEXTS * 20, LABELS * 20
     model = fasttext.fit(settings, texts, labels, 2)

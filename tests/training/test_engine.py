@@ -200,8 +200,8 @@ def test_every_classifier_trains(
 ) -> None:
     settings = {name: str(tiny_bert) if value == "TINY" else value for name, value in settings.items()}
     # What learns from scratch learns faster.
-    rate = {"bilstm_classifier": 2e-2, "layer_attentive": 1e-3}.get(model, 5e-4)
-    training = recipe(tiny_bert, learning_rate=rate, epochs=10).training
+    rates = {"bilstm_classifier": (2e-2, None), "layer_attentive": (1e-3, 2e-2)}.get(model, (5e-4, 2e-2))
+    training = recipe(tiny_bert, learning_rate=rates[0], head_learning_rate=rates[1], epochs=10).training
     results = engine.train(Recipe("situations", model, settings, training), tmp_path / "run", moods)
     assert results["scores"]["test"]["emotion"]["accuracy_1"][0] == (0.5 if model == "majority" else 1.0)
     assert results["parameters"] > 0
