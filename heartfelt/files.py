@@ -242,10 +242,17 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when it is whole."""
-    path = Path(path)
+    """Open a file for writing that appears under its name only when it is whole.
+
+    A link is followed. A pipe or device (/dev/stdout) is written to as it is.
+    """
+    path = Path(path).resolve()
     if path.is_dir():
         raise HeartfeltError(f"{path} is a folder; name a file to write")
+    if path.exists() and not path.is_file():
+        with path.open(mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

@@ -121,6 +121,22 @@ def test_writing_leaves_nothing_behind_when_it_fails(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == [target]
 
 
+def test_writing_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    with writing(tmp_path / "link.txt") as file:
+        file.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with writing(tmp_path / "pipe") as file:
+        file.write("through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_writing_where_one_cannot_is_said_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(HeartfeltError, match="is a folder"), writing(tmp_path):
         pass

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from heartfelt import corpora
 from heartfelt.corpora.newsgroups import GROUPS as GROUPS_20
 from heartfelt.dialogue import examples
 from heartfelt.errors import UnknownName
+from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, LABELS, group_of
+from heartfelt.text import normalized
 
 SPLITS = ("train", "valid", "test")
 
@@ -81,6 +84,41 @@ def topics(split: str, data: Path | None) -> Iterator[Item]:
         yield Item(dialogue.id, 0, (turn.text,), {"topic": turn.label or ""})
 
 
+# Chit-chat that is not neutral, or that repeats a few prompts a hundred times.
+_NOT_SMALL_TALK = ("emotion", "psychology", "tech_support", "coding")
+
+
+def neutrality(split: str, data: Path | None) -> Iterator[Item]:
+    """Does this message want an empathetic answer, or a plain one? (naous2021's open problem.)
+
+    Plain: prompts of chit-chat, and turns of DailyDialog without emotion. Felt: speakers' words in ED, and turns of
+    DailyDialog with one. Chit-chat has no splits: equal prompts go together, by a hash of their words.
+    """
+    seen = set()
+    for part in ("chatterbot_english", "personality_chat"):
+        for dialogue in corpora.load("chitchat", part, data=data, faults=Faults()):
+            prompt = dialogue.turns[0].text
+            key = normalized(prompt)
+            if dialogue.meta["category"] in _NOT_SMALL_TALK or key in seen or _split_of(key) != split:
+                continue
+            seen.add(key)
+            yield Item(dialogue.id, 0, (prompt,), {"neutral": "plain"})
+    published = "validation" if split == "valid" else split
+    for dialogue in corpora.load("dailydialog", published, data=data, faults=Faults()):
+        turn = dialogue.turns[0]
+        if turn.label:
+            yield Item(
+                f"dd-{dialogue.id}", 0, (turn.text,), {"neutral": "plain" if turn.label == "none" else "felt"}
+            )
+    for dialogue in corpora.load("empathetic_dialogues", split, data=data):
+        yield Item(dialogue.id, 0, (dialogue.turns[0].text,), {"neutral": "felt"})
+
+
+def _split_of(key: str) -> str:
+    tenth = crc32(key.encode()) % 10
+    return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
+
+
 def grouped(read: Reader) -> Reader:
     """The same items with Parrott's six groups in place of the 32 emotions."""
 
@@ -117,6 +155,12 @@ TASKS: dict[str, Task] = {
         Task("context_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(contexts)),
         Task("utterances", "emotion or intent of an utterance, 41-way", {"label": LABELS}, utterances),
         Task("plans", "label of the next reply, 41-way", {"plan": LABELS}, plans),
+        Task(
+            "neutrality",
+            "plain or felt: does a message want empathy?",
+            {"neutral": ("felt", "plain")},
+            neutrality,
+        ),
         Task("topics", "newsgroup of a message, 20-way", {"topic": GROUPS_20}, topics),
         Task(
             "everything",
