@@ -1,0 +1,1 @@
+"""Curation: corpora made from other corpora."""
