@@ -29,8 +29,12 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def moods(tmp_path: Path) -> Path:
+    return write_moods(tmp_path / "data")
+
+
+def write_moods(data: Path) -> Path:
     """A data folder whose EmpatheticDialogues can be learned: the feeling is named in the text."""
-    folder = tmp_path / "data" / "empathetic_dialogues"
+    folder = data / "empathetic_dialogues"
     folder.mkdir(parents=True)
     header = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
     for split, count in (("train", 64), ("valid", 16), ("test", 16)):
@@ -43,4 +47,4 @@ def moods(tmp_path: Path) -> Path:
                 f"{split}{i},1,{mood},{text},1,{text} !,,\n{split}{i},2,{mood},{text},0,what did you say ?,,\n"
             )
         (folder / f"{split}.csv").write_text(header + "".join(rows))
-    return folder.parent
+    return data

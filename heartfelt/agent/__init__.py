@@ -1,0 +1,1 @@
+"""The agent: recognise, plan, know, respond, guard."""

@@ -1,0 +1,109 @@
+"""A trained classifier as ONNX: calibrated on valid, quantised to int8, checked against torch."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from scipy.optimize import minimize_scalar
+from transformers import AutoTokenizer
+
+from heartfelt.agent.encoder import Card
+from heartfelt.errors import InvalidValue, need
+from heartfelt.files import sha256, writing
+from heartfelt.models.backbone import separator
+from heartfelt.models.encoder_classifier import EncoderClassifier
+from heartfelt.training.run import Run
+from heartfelt.training.scores import by_head
+from heartfelt.training.tasks import find
+
+
+def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> Path:
+    """Write encoder.onnx, tokenizer.json and encoder.json for a finished run of an encoder classifier."""
+    recipe = run.recipe
+    if recipe.model != "encoder_classifier" or run.results is None:
+        raise InvalidValue(f"{run.folder} is not a finished run of an encoder_classifier")
+    model = EncoderClassifier.from_pretrained(run.folder / "model").eval()
+    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
+    to.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=to) as scratch:
+        made = _onnx(model, Path(scratch), int8)
+        made.replace(to / "encoder.onnx")
+    tokenizer.backend_tokenizer.save(str(to / "tokenizer.json"))
+    card = Card(
+        heads={head: tuple(labels) for head, labels in run.labels.items()},
+        temperatures=temperatures(run, data),
+        separator=separator(tokenizer),
+        suffix=recipe.settings.get("suffix", ""),
+        max_tokens=recipe.settings.get("max_tokens", 128),
+        pad_id=int(tokenizer.pad_token_id),
+        sha256=sha256(to / "encoder.onnx"),
+    )
+    with writing(to / "encoder.json", "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(card), indent=2))
+    return to
+
+
+def temperatures(run: Run, data: Path | None = None) -> dict[str, float]:
+    """Head → the temperature that makes its chances on valid most likely (Guo et al. 2017)."""
+    task = find(run.recipe.task)
+    kept = np.load(run.folder / "predictions" / "valid.npz")
+    items = {item.id: item for item in task.read("valid", data)}
+    found = {}
+    for head, logits in by_head(task, kept["logits"].astype(np.float64)).items():
+        labels = [items[id_].labels.get(head) for id_ in kept["ids"].tolist()]
+        known = [i for i, label in enumerate(labels) if label]
+        gold = [task.heads[head].index(str(labels[i])) for i in known]
+        found[head] = round(best_temperature(logits[known], np.array(gold)), 4)
+    return found
+
+
+def best_temperature(logits: Any, gold: Any) -> float:
+    """What to divide logits by so that the gold labels are most likely."""
+
+    def surprise(log_temperature: float) -> float:
+        scaled = logits / np.exp(log_temperature)
+        top = scaled.max(-1, keepdims=True)
+        norm = top[:, 0] + np.log(np.exp(scaled - top).sum(-1))
+        return float((norm - scaled[np.arange(len(gold)), gold]).mean())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-3.0, 3.0), method="bounded").x))
+
+
+class _Traced(torch.nn.Module):
+    """What the ONNX file computes: tokens in, logits and vector out."""
+
+    def __init__(self, model: EncoderClassifier) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        vector = self.model.vector(input_ids, attention_mask)
+        return self.model.heads(vector), vector
+
+
+def _onnx(model: EncoderClassifier, scratch: Path, int8: bool) -> Path:
+    need("onnxscript", "train", "Exporting to ONNX")
+    # Two tensors: given one and the same for both inputs, the exporter takes them to be one input.
+    ids, mask = torch.ones((2, 8), dtype=torch.long), torch.ones((2, 8), dtype=torch.long)
+    shape = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens")}
+    program = torch.onnx.export(
+        _Traced(model), (ids, mask), dynamo=True, verbose=False, input_names=["input_ids", "attention_mask"],
+        output_names=["logits", "vector"], dynamic_shapes={"input_ids": shape, "attention_mask": shape},
+    )  # fmt: skip
+    assert program is not None
+    path = scratch / "fp32.onnx"
+    program.save(str(path))
+    if not int8:
+        return path
+    onnx = need("onnx", "train", "Exporting to ONNX")
+    quantization = need("onnxruntime.quantization", "train", "Quantising")
+    graph = onnx.load(str(path))
+    del graph.graph.value_info[:]  # the exporter's own shapes, which the quantiser takes amiss
+    onnx.save(graph, str(path))
+    quantization.quantize_dynamic(path, scratch / "int8.onnx", per_channel=True)
+    return scratch / "int8.onnx"
