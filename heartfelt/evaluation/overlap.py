@@ -7,7 +7,18 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from heartfelt.errors import HeartfeltError, need
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, mean, means, percent, ratio
+from heartfelt.evaluation.metric import (
+    PERCENT,
+    Array,
+    Columns,
+    Metric,
+    SumMetric,
+    Table,
+    mean,
+    means,
+    percent,
+    ratio,
+)
 from heartfelt.evaluation.outputs import Output
 from heartfelt.evaluation.tokens import parlai, whitespace
 
@@ -62,7 +73,7 @@ _RASHKIN = (
 def _bleu_n(n: int) -> SumMetric:
     return SumMetric(
         name=f"bleu_{n}", title=f"BLEU-{n}", direction="higher", needs=("reply", "reference"),
-        recipe=_RASHKIN, citation="Papineni et al. 2002",
+        bounds=PERCENT, recipe=_RASHKIN, citation="Papineni et al. 2002",
         table=_rashkin, finish=lambda sums, _: bleu(sums, n),
     )  # fmt: skip
 
@@ -83,18 +94,18 @@ METRICS: tuple[Metric, ...] = (
     SumMetric(
         name="avg_bleu", title="AVG BLEU", direction="higher", needs=("reply", "reference"),
         recipe=f"mean of BLEU-1, -2, -3, -4, each {_RASHKIN}; unlike the papers, no word counts as unknown",
-        citation="rashkin2019; joint2021", table=_rashkin, finish=_average,
+        citation="rashkin2019; joint2021", bounds=PERCENT, table=_rashkin, finish=_average,
     ),
     SumMetric(
         name="sacrebleu", title="sacreBLEU", direction="higher", needs=("reply", "reference"),
         recipe="sacrebleu's corpus BLEU: mixed case, tokens 13a, smoothing exp, order 4; × 100",
-        citation="Post 2018",
+        citation="Post 2018", bounds=PERCENT,
         table=_bleu_table("13a", lambda text: text), finish=lambda sums, _: bleu(sums, smooth=True),
     ),
     SumMetric(
         name="f1", title="F1", direction="higher", needs=("reply", "reference"),
         recipe="mean over replies of token F1 with the reference; lower-case white-space tokens; × 100",
-        citation="Miller et al. 2017 (ParlAI)",
+        citation="Miller et al. 2017 (ParlAI)", bounds=PERCENT,
         table=means(lambda outputs: [f1(o.reply or "", o.reference or "") for o in outputs]), finish=percent,
     ),
 )  # fmt: skip
@@ -115,6 +126,7 @@ def similarity(embedder: Embedder) -> SumMetric:
 
     return SumMetric(
         name="ses", title="SES", direction="higher", needs=("reply", "reference"), digits=3,
+        bounds=(-1.0, 1.0),
         recipe="mean cosine of the embeddings of reply and reference; all-MiniLM-L6-v2",
         citation="meed2; Reimers and Gurevych 2019", table=means(cosines), finish=mean,
     )  # fmt: skip

@@ -6,7 +6,7 @@ Interval(value=35.9, low=34.5, high=37.3, method='bootstrap')
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from heartfelt.dialogue import Value
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.evaluation import metrics as registry
-from heartfelt.evaluation.metric import Array, Metric
+from heartfelt.evaluation.metric import Metric
 from heartfelt.evaluation.outputs import Output, Outputs, script_of
 from heartfelt.evaluation.overlap import Embedder, similarity
 from heartfelt.evaluation.uncertainty import (
@@ -22,6 +22,8 @@ from heartfelt.evaluation.uncertainty import (
     Interval,
     Paired,
     Sample,
+    Undefined,
+    Weights,
     draws,
     flips,
     holm,
@@ -109,7 +111,7 @@ def evaluate(
 
 
 def _scores(
-    metrics: Sequence[Metric], sample: Sample, weights: Array, outputs: Outputs
+    metrics: Sequence[Metric], sample: Sample, weights: Weights, outputs: Outputs
 ) -> tuple[dict[str, Interval], dict[str, str]]:
     scores: dict[str, Interval] = {}
     skipped: dict[str, str] = {}
@@ -174,14 +176,15 @@ def compare(
     results: dict[str, Paired] = {}
     skipped: dict[str, str] = {}
     for metric in chosen(metrics, embedder):
-        if reason := metric.lacks(a.fields & b.fields, a.header.language):
-            skipped[metric.name] = reason.replace("the outputs have", "one of the two has")
+        # Each side for itself: one may give a distribution and the other ranked guesses.
+        lacking = [(side, metric.lacks(side.fields, side.header.language)) for side in (a, b)]
+        if reasons := [r.replace("the outputs", side.header.system) for side, r in lacking if r]:
+            skipped[metric.name] = reasons[0].replace(" have no", " has no").replace(" are in", " is in")
             continue
-        result = paired(metric, first, second, weights, swaps)
-        if math.isnan(result.difference.value):
-            skipped[metric.name] = metric.undefined
-        else:
-            results[metric.name] = result
+        try:
+            results[metric.name] = paired(metric, first, second, weights, swaps)
+        except Undefined as problem:
+            skipped[metric.name] = str(problem)
     corrected = holm([result.p for result in results.values()])
     tests = {name: Test(result, p) for (name, result), p in zip(results.items(), corrected, strict=True)}
     return Comparison(
@@ -237,26 +240,47 @@ def leaderboard(
         raise InvalidValue(f"two outputs files are of the system '{twice[0]}'; give one of them another name")
     wanted = None if metrics is None else list(dict.fromkeys([by, *metrics]))
     scored = [(evaluate(outputs, wanted, resamples, seed, embedder), outputs) for outputs in systems]
-    sign = 1 if metric.direction == "lower" else -1
-    scored.sort(key=lambda pair: (by not in pair[0].scores, sign * _value(pair[0], by), pair[0].system))
+    worse = _worse(metric, [result for result, _ in scored])
+    scored.sort(key=lambda pair: (by not in pair[0].scores, worse(pair[0]), pair[0].system))
     best: dict[frozenset[tuple[str, int]], Outputs] = {}  # the first system on each set of turns
     tests: dict[str, float] = {}
+    notes: list[str] = []
     for result, outputs in scored:
         first = best.setdefault(frozenset(outputs.keys), outputs)
         if first is not outputs and by in result.scores and result.dialogues > 1 and resamples:
-            tests[result.system] = compare(first, outputs, [by], resamples, seed, embedder).tests[by].paired.p
-    notes = []
+            versus = compare(first, outputs, [by], resamples, seed, embedder)
+            if by in versus.tests:
+                tests[result.system] = versus.tests[by].paired.p
+            else:
+                notes.append(f"{result.system} is not tested: {versus.skipped[by]}")
     if len(best) > 1:
         notes.append(
             f"the systems answer {len(best)} different sets of turns: rank within one; across sets compare the "
-            "figures at a fixed size (@10k)"
+            "figures at a fixed size (@10k), if the sets are alike in kind"
         )
     p = dict(zip(tests, holm(list(tests.values())), strict=True))
     return Leaderboard(by, tuple(result for result, _ in scored), p, tuple(notes))
 
 
-def _value(result: Result, name: str) -> float:
-    return result.scores[name].value if name in result.scores else 0.0
+def _worse(metric: Metric, results: Sequence[Result]) -> Callable[[Result], float]:
+    """How far from good a system is: by the metric's direction, or from the human figure where it has none."""
+    by = metric.name
+    sign = 1 if metric.direction == "lower" else -1
+    people = human_of(results, by)
+    if metric.direction == "none" and people is None:
+        raise InvalidValue(
+            f"{by} has no better and worse of its own, and without references there is no human figure to be near; "
+            "rank by another metric"
+        )
+
+    def worse(result: Result) -> float:
+        if by not in result.scores:
+            return 0.0
+        value = result.scores[by].value
+        goal = result.human.get(by, people)
+        return abs(value - goal.value) if metric.direction == "none" and goal else sign * value
+
+    return worse
 
 
 def to_json(result: Result | list[Result] | Comparison | Leaderboard) -> str:

@@ -106,6 +106,31 @@ def test_lower_is_better_where_it_is() -> None:
     assert leaderboard([GENERIC, NEAR], by="top_20", resamples=50).results[0].system == "near"
 
 
+def test_no_direction_ranks_by_nearness_to_people() -> None:
+    """People say "sorry to hear" in 1 of 4 replies: 0 of 4 is nearer than 3 of 4."""
+    human = ["sorry to hear it", "b", "c", "d"]
+    never = from_texts("never", ["x", "y", "z", "w"], human)
+    often = from_texts("often", ["sorry to hear"] * 3 + ["y"], human)
+    board = leaderboard([often, never], by="sorry_to_hear", resamples=20)
+    assert [result.system for result in board.results] == ["never", "often"]
+    alone = Outputs(Header("alone"), (Output("1", 1, reply="a"), Output("2", 1, reply="b")))
+    with pytest.raises(InvalidValue, match="length has no better and worse of its own"):
+        leaderboard([alone], by="length", resamples=0)
+
+
+def test_one_gives_a_distribution_and_the_other_guesses() -> None:
+    first = Outputs(
+        Header("first"), tuple(Output(str(i), 1, gold="sad", emotion={"sad": 1.0}) for i in range(5))
+    )
+    second = Outputs(
+        Header("second"), tuple(Output(str(i), 1, gold="sad", guesses=("angry",)) for i in range(5))
+    )
+    result = compare(first, second, ["accuracy_1", "ece"], 50)
+    assert (result.tests["accuracy_1"].paired.a, result.tests["accuracy_1"].paired.b) == (1, 0)
+    assert result.skipped["ece"] == "second has no emotion"
+    assert leaderboard([first, second], by="accuracy_1", resamples=50).p["second"] < 0.2
+
+
 def test_names() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'avg_bleu'"):
         evaluate(NEAR, ["avgbleu"])
