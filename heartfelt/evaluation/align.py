@@ -6,7 +6,7 @@ so; the human figure beside them is counted on the same spelling.
 """
 
 import unicodedata
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -56,8 +56,9 @@ def align(
     found = _in_order(rows, turns, header) if by_order else _by_text(rows, turns)
     outputs, unmatched = [], []
     for row, example in zip(rows, found, strict=True):
-        if example is None:
-            unmatched.append(f"line {row.line}: {row.reference or row.reply or ''}"[:200])
+        if isinstance(example, str):
+            why = f" ({example})" if example else ""
+            unmatched.append(f"line {row.line}: {row.reference or row.reply or ''}"[:200] + why)
         else:
             outputs.append(_output(row, example, header))
     if not outputs:
@@ -79,24 +80,40 @@ def _output(row: Said, example: Example, header: Header) -> Output:
         raise BadData(f"{header.source}:{row.line}: {problem}") from None
 
 
-def _by_text(rows: Sequence[Said], turns: Sequence[Example]) -> list[Example | None]:
-    """Each turn is taken once; of turns that read alike, the first that is left."""
-    waiting: dict[tuple[str | int, ...], deque[Example]] = defaultdict(deque)
+def _by_text(rows: Sequence[Said], turns: Sequence[Example]) -> list[Example | str]:
+    """The turn of each row, or why it has none. Each turn is taken once.
+
+    Of turns whose context and reply read alike, the first that is left: there the files follow the corpus. A
+    reference alone ("That is great!") may fit turns of any dialogue, so it must fit one only, the row's emotion
+    and dialogue considered; a guess would attach a wrong context and emotion.
+    """
+    fitting: dict[tuple[str | int, ...], list[Example]] = defaultdict(list)
     for example in turns:
         reference = spelt_alike(example.response.text)
-        waiting["id", example.dialogue.id, example.index].append(example)
-        waiting["text", spelt_alike(example.context[-1].text), reference].append(example)
-        waiting["text", reference].append(example)
-    taken: set[tuple[str, int]] = set()
+        fitting["id", example.dialogue.id, example.index].append(example)
+        fitting["text", spelt_alike(example.context[-1].text), reference].append(example)
+        fitting["text", reference].append(example)
+    taken: dict[tuple[str, int], int] = {}  # turn → line
 
-    def find(row: Said) -> Example | None:
-        queue = waiting.get(_key(row), deque())
-        while queue:
-            example = queue.popleft()
-            if (example.dialogue.id, example.index) not in taken:
-                taken.add((example.dialogue.id, example.index))
-                return example
-        return None
+    def find(row: Said) -> Example | str:
+        key = _key(row)
+        fits = fitting.get(key, [])
+        alike = [
+            e
+            for e in fits
+            if row.gold in (None, e.dialogue.emotion) and row.dialogue in (None, e.dialogue.id)
+        ]
+        if key[0] == "text" and not row.context:
+            if len(fits) > 1 and len(alike) != 1:
+                return (
+                    f"ambiguous: fits {len(alike) or len(fits)} turns; give a context, or dialogue and turn"
+                )
+        left = [e for e in (*alike, *fits) if (e.dialogue.id, e.index) not in taken]
+        if not left:
+            first = taken.get((fits[0].dialogue.id, fits[0].index)) if fits else None
+            return f"a second row for the turn of line {first}" if first else ""
+        taken[left[0].dialogue.id, left[0].index] = row.line
+        return left[0]
 
     return [find(row) for row in rows]
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from heartfelt import corpora
 from heartfelt.corpora.commands import data_option, json_option
-from heartfelt.errors import MissingData
+from heartfelt.dialogue import Dialogue
+from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.evaluation import align, importers, report, scoring, tables
 from heartfelt.evaluation.outputs import Header, Outputs, read, write
 from heartfelt.evaluation.overlap import minilm
@@ -187,9 +189,16 @@ def metrics(as_json: bool) -> None:
 @click.option("--to", "folder", required=True, type=_FILE, help="Folder for the outputs files, one a system.")
 @click.option("--corpus", default="empathetic_dialogues", show_default=True, help="Whose turns they answer.")
 @click.option("--split", default="test", show_default=True)
+@click.option("--name", help="Of the system, for one file with one system; else the file or its format says.")
 @data_option
 def import_(
-    format: str, files: tuple[Path, ...], folder: Path, corpus: str, split: str, data: Path | None
+    format: str,
+    files: tuple[Path, ...],
+    folder: Path,
+    corpus: str,
+    split: str,
+    name: str | None,
+    data: Path | None,
 ) -> None:
     """Bring published outputs into our format, aligned to the corpus's turns.
 
@@ -200,16 +209,42 @@ def import_(
     dialogues = list(corpora.load(corpus, split, data=data))
     rows = table("system", "turns", "unmatched", "file", right=("turns", "unmatched"))
     unmatched: list[str] = []
-    for path in files:
-        for outputs in importers.load(format, path, dialogues, Header("import", corpus, split)):
-            target = folder / f"{outputs.header.system}.jsonl"
-            write(target, outputs)
-            lost = len(outputs.header.unmatched)
-            rows.add_row(outputs.header.system, f"{len(outputs.rows):,}", f"{lost:,}", str(target))
-            unmatched += [f"{path.name} {outputs.header.system} {row}" for row in outputs.header.unmatched]
+    for system, (path, outputs) in _imported(
+        format, files, dialogues, Header("import", corpus, split), name
+    ).items():
+        target = folder / f"{system}.jsonl"
+        write(target, outputs)
+        lost = len(outputs.header.unmatched)
+        rows.add_row(printable(system), f"{len(outputs.rows):,}", f"{lost:,}", printable(str(target)))
+        unmatched += [f"{path.name} {system} {row}" for row in outputs.header.unmatched]
     console().print(rows)
     for row in unmatched:
         click.echo(printable(f"unmatched: {row}"), err=True)
+
+
+def _imported(
+    format: str, files: tuple[Path, ...], dialogues: list[Dialogue], header: Header, name: str | None
+) -> dict[str, tuple[Path, Outputs]]:
+    """The systems of all files by name, before any is written: none overwrites another."""
+    found: dict[str, tuple[Path, Outputs]] = {}
+    for path in files:
+        systems = importers.load(format, path, dialogues, header)
+        if name is not None:
+            if len(files) > 1 or len(systems) > 1:
+                raise InvalidValue(
+                    f"--name is for one system; there are {len(files)} files, {len(systems)} in {path}"
+                )
+            systems = [Outputs(msgspec.structs.replace(systems[0].header, system=name), systems[0].rows)]
+        for outputs in systems:
+            system = outputs.header.system
+            if system in found:
+                raise InvalidValue(
+                    f"{found[system][0]} and {path} both hold a system '{system}'; import one of them with --name"
+                )
+            if "/" in system or system.startswith("."):
+                raise InvalidValue(f"the system '{system}' cannot name a file; give another --name")
+            found[system] = path, outputs
+    return found
 
 
 @click.command()

@@ -107,6 +107,7 @@ _ALIASES = {
     "emotion": ("emotion", "gold_emotion", "label"),
     "guess": ("guess", "predicted_emotion", "emotion_pred"),
 }
+_FROM_ONE = "utterance_idx"  # ED's own column counts turns from 1, the others from 0
 
 
 def table(path: Path) -> Iterator[Said]:
@@ -125,10 +126,14 @@ def table(path: Path) -> Iterator[Said]:
         turn = cells["turn"]
         if turn is not None and not turn.isdecimal():
             raise BadData(f"{path}:{row.line}: the turn is '{turn}', not a number")
+        from_one = not any(lower.get(name) for name in _ALIASES["turn"] if name != _FROM_ONE)
+        index = None if turn is None else int(turn) - from_one
+        if index is not None and index < 0:
+            raise BadData(f"{path}:{row.line}: {_FROM_ONE} is {turn}; it counts from 1")
         yield Said(
             path.stem, row.line, (cells["context"],) if cells["context"] else (), cells["reference"],
             cells["reply"], cells["emotion"], (cells["guess"],) if cells["guess"] else None,
-            cells["dialogue"], None if turn is None else int(turn),
+            cells["dialogue"], index,
         )  # fmt: skip
 
 
@@ -156,11 +161,12 @@ def load(name: str, path: Path, dialogues: list[Dialogue], header: Header) -> li
         systems.setdefault(said.system, []).append(said)
     if not systems:
         raise BadData(f"{path} holds no outputs")
+    language = dialogues[0].language if dialogues else header.language
     return [
         align(
             rows,
             dialogues,
-            msgspec.structs.replace(header, system=system, source=path.name),
+            msgspec.structs.replace(header, system=system, source=path.name, language=language),
             importer.by_order,
         )
         for system, rows in systems.items()

@@ -167,6 +167,29 @@ def test_import_and_formats(run, fixtures: Path, tmp_path: Path) -> None:  # typ
     assert scored.code == 0
 
 
+def test_two_files_of_one_name_do_not_overwrite_each_other(run, fixtures: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    from heartfelt import corpora
+    from heartfelt.dialogue import examples
+
+    [turn, *_] = [e for d in corpora.load("empathetic_dialogues", "test", data=fixtures) for e in examples(d)]
+    files = [tmp_path / folder / "mine.csv" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(f"dialogue,turn,reply\n{turn.dialogue.id},{turn.index},{file.parent.name}\n")
+    to = ("--to", tmp_path / "out", "--data", fixtures)
+    said = run("outputs", "import", "table", *files, *to)
+    assert said.code == 2
+    assert "both hold a system 'mine'; import one of them with --name" in said.err
+    assert not (tmp_path / "out").exists()  # nothing was written
+    assert run("outputs", "import", "table", files[0], *to).code == 0
+    assert run("outputs", "import", "table", files[1], *to, "--name", "other").code == 0
+    assert [read(tmp_path / "out" / f"{name}.jsonl").rows[0].reply for name in ("mine", "other")] == [
+        "a",
+        "b",
+    ]
+    assert "--name is for one system" in run("outputs", "import", "table", *files, *to, "--name", "x").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -153,6 +153,50 @@ def test_bad_files_are_refused_by_line(tmp_path: Path, importer: str, text: str,
         importers.load(importer, written(tmp_path, "x.csv", text), CORPUS, HEADER)
 
 
+TWICE = [
+    Dialogue("t1", (Turn("speaker", "I won!"), Turn("listener", "That is great!")), emotion="joyful"),
+    Dialogue("t2", (Turn("speaker", "I lost."), Turn("listener", "That is great.")), emotion="sad"),
+    Dialogue("t3", (Turn("speaker", "I sleep."), Turn("listener", "So do I.")), emotion="sad", language="ar"),
+]
+
+
+def test_a_reference_that_fits_two_turns_is_not_guessed(tmp_path: Path) -> None:
+    """Without context the second and third row fit t1 and t2; the emotion of the fourth tells them apart."""
+    text = (
+        "reply,reference,emotion\na,So do I,\nb,That is great,\nc,That is great,proud\nd,That is great,sad\n"
+    )
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert [(row.dialogue, row.reply, row.gold) for row in outputs.rows] == [
+        ("t3", "a", "sad"),
+        ("t2", "d", "sad"),
+    ]
+    why = "(ambiguous: fits 2 turns; give a context, or dialogue and turn)"
+    assert outputs.header.unmatched == (f"line 3: That is great {why}", f"line 4: That is great {why}")
+    text = "reply,reference,context\nb,That is great,I lost\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.keys == (("t2", 1),)
+
+
+def test_a_second_row_for_a_turn_is_called_so(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn\na,t1,1\nb,t1,1\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.header.unmatched == ("line 3: b (a second row for the turn of line 2)",)
+
+
+def test_eds_own_turn_column_counts_from_one(tmp_path: Path) -> None:
+    text = "reply,conv_id,utterance_idx\na,c1,4\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), CORPUS, HEADER)
+    assert outputs.keys == (("c1", 3),)
+    with pytest.raises(BadData, match="2: utterance_idx is 0; it counts from 1"):
+        importers.load("table", written(tmp_path, "a.csv", text.replace("4", "0")), CORPUS, HEADER)
+
+
+def test_the_language_is_the_corpuss(tmp_path: Path) -> None:
+    text = "reply,reference\na,So do I\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE[2:], HEADER)
+    assert outputs.header.language == "ar"
+
+
 def test_unknown_format() -> None:
     with pytest.raises(UnknownName, match=r"no importer 'moe'\. Did you mean 'moel'"):
         importers.find("moe")
