@@ -9,6 +9,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -149,19 +150,33 @@ def respelt(outputs: Outputs) -> Outputs:
     return Outputs(outputs.header, tuple(rows))
 
 
-def complete(outputs: Outputs, dialogues: Iterable[Dialogue]) -> Outputs:
-    """Fill in what the corpus knows and the file does not say: reference, emotion, context, reference label."""
+def complete(outputs: Outputs, dialogues: Iterable[Dialogue], corpus: str = "") -> Outputs:
+    """Fill in what the corpus knows and the file does not say: reference, emotion, context, reference label.
+
+    What the file does say must be the corpus's, spelling aside.
+    """
+    if corpus and outputs.header.corpus not in ("", corpus):
+        raise BadData(
+            f"{outputs.header.system} answers {outputs.header.corpus}, as its header says, not {corpus}"
+        )
     turns = {(e.dialogue.id, e.index): e for d in dialogues for e in examples(d, window=None, sides="both")}
     rows = []
     for number, row in enumerate(outputs.rows, 1):
         example = turns.get((row.dialogue, row.turn))
         if example is None:
             raise BadData(f"{outputs.header.system}, row {number}: the corpus has no {row.name}")
-        known = {
+        known: dict[str, Any] = {
             "reference": example.response.text,
             "gold": example.dialogue.emotion,
             "context": tuple(turn.text for turn in example.context),
             "reference_label": example.response.label,
         }
+        for name in ("reference", "gold"):
+            given, right = getattr(row, name), known[name]
+            if given and right and spelt_alike(given) != spelt_alike(right):
+                raise BadData(
+                    f"{outputs.header.system}, row {number}: the {name} of {row.name} is '{given[:60]}', "
+                    f"in the corpus '{right[:60]}'"
+                )
         rows.append(msgspec.structs.replace(row, **{k: v for k, v in known.items() if not getattr(row, k)}))
     return Outputs(outputs.header, tuple(rows))

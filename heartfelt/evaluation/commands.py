@@ -41,7 +41,7 @@ class Scoring:
         systems = [read(path) for path in paths]
         if self.corpus is not None:
             dialogues = list(corpora.load(self.corpus, self.split, data=self.data))
-            systems = [align.complete(outputs, dialogues) for outputs in systems]
+            systems = [align.complete(outputs, dialogues, self.corpus) for outputs in systems]
         return systems if self.spelling == "as-is" else [align.respelt(outputs) for outputs in systems]
 
     def how(self) -> dict[str, Any]:
@@ -59,9 +59,11 @@ _OPTIONS = (
     click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; may be repeated."),
     click.option(
         "--resamples", type=click.IntRange(min=0), default=RESAMPLES, show_default=True,
-        help="For intervals and tests; 0: none.",
+        help="For intervals and tests; 0: none (compare, which is a test, needs some).",
     ),
-    click.option("--seed", default=0, show_default=True, help="Of the resampling."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.",
+    ),
     click.option("--ses", is_flag=True, help="Also sentence-embedding similarity (loads MiniLM)."),
     click.option(
         "--spelling", type=click.Choice(["as-is", "peers"]), default="as-is", show_default=True,
@@ -96,7 +98,7 @@ def _tell(notes: tuple[str, ...], skipped: dict[str, str]) -> None:
     for name, reason in skipped.items():
         reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
-        click.echo(f"not computed: {', '.join(names)} ({reason})")
+        click.echo(printable(f"not computed: {', '.join(names)} ({reason})"))
 
 
 @click.command()
@@ -116,7 +118,7 @@ def evaluate(asked: Scoring, outputs: tuple[Path, ...], html: Path | None) -> No
     console().print(tables.of_results(results))
     for result in results:
         if len(results) > 1 and (result.notes or result.skipped):
-            click.echo(f"\n{result.system}")
+            click.echo("\n" + printable(result.system))
         _tell(result.notes, result.skipped)
     if html is not None:
         click.echo(f"report: {html}")
@@ -140,9 +142,8 @@ def compare(asked: Scoring, a: Path, b: Path, shared: bool) -> None:
         "permutation by dialogue; * Holm-corrected p < .05"
     )
     if result.only_a or result.only_b:
-        click.echo(
-            f"left out: {result.only_a:,} turns of {result.a} only, {result.only_b:,} of {result.b} only"
-        )
+        left = f"left out: {result.only_a:,} turns of {result.a} only, {result.only_b:,} of {result.b} only"
+        click.echo(printable(left))
     _tell(result.notes, result.skipped)
 
 

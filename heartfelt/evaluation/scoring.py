@@ -15,7 +15,7 @@ from heartfelt.dialogue import Value
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.evaluation import metrics as registry
 from heartfelt.evaluation.metric import Metric
-from heartfelt.evaluation.outputs import Output, Outputs, script_of
+from heartfelt.evaluation.outputs import Output, Outputs
 from heartfelt.evaluation.overlap import Embedder, similarity
 from heartfelt.evaluation.uncertainty import (
     RESAMPLES,
@@ -92,6 +92,8 @@ def evaluate(
     weights = draws(sample.count, resamples, seed)
     asked = chosen(metrics, embedder)
     scores, skipped = _scores(asked, sample, weights, outputs)
+    bare = [name for name, score in scores.items() if score.low is None and resamples and sample.count > 1]
+    bounds = [f"{name} has no interval: it is undefined on some resamples" for name in bare]
     if metrics is None and embedder is None:
         skipped["ses"] = "no embedder was given (--ses loads MiniLM)"
     people = outputs.human()
@@ -106,7 +108,7 @@ def evaluate(
     header = outputs.header
     return Result(
         header.system, header.corpus, header.split, len(outputs.rows), sample.count, len(header.unmatched),
-        scores, beside, skipped, tuple(_notes(outputs)), resamples, seed,
+        scores, beside, skipped, (*_notes(outputs), *bounds), resamples, seed,
     )  # fmt: skip
 
 
@@ -137,15 +139,24 @@ def _notes(outputs: Outputs) -> Iterable[str]:
     """What a reader should know before comparing the figures."""
     if unmatched := len(outputs.header.unmatched):
         yield f"{unmatched:,} rows of {outputs.header.source} answer no turn of {outputs.header.corpus}"
-    strange = [
-        row for row in outputs.rows
-        if len({script_of(row.reply or ""), script_of(row.reference or "")} - {""}) > 1
-    ]  # fmt: skip
-    if strange:
-        yield f"{len(strange):,} replies are in another script than the reference; first {strange[0].name}"
+    if outputs.candidates:
+        yield f"P@1,N and MRR: N = {outputs.candidates:,} candidates a turn"
+    if {"reply", "reference"} <= outputs.fields and _lower(outputs, "reply") > 0.95 > 2 * _lower(
+        outputs, "reference"
+    ):
+        yield (
+            "the replies are in lower case, as in the peers' files, and the references are not, so figures that "
+            "count tokens are too low; --spelling peers spells both alike"
+        )
     silent = sum(row.guesses == () for row in outputs.rows)
     if silent:
         yield f"{silent:,} turns ({silent / len(outputs.rows):.0%}) have no emotion guess and count as wrong"
+
+
+def _lower(outputs: Outputs, name: str) -> float:
+    """The share of replies or references without a capital."""
+    texts = [getattr(row, name) for row in outputs.rows]
+    return sum(text == text.lower() for text in texts) / len(texts)
 
 
 def shared(a: Outputs, b: Outputs) -> tuple[list[Output], list[Output]]:
@@ -167,6 +178,10 @@ def compare(
     partly: bool = False,
 ) -> Comparison:
     """Test every metric between two systems. `partly`: on the shared turns, if they differ."""
+    if a.header.corpus and b.header.corpus and a.header.corpus != b.header.corpus:
+        raise InvalidValue(
+            f"{a.header.system} answers {a.header.corpus} and {b.header.system} {b.header.corpus}: they do not compare"
+        )
     ours, theirs = shared(a, b)
     only_a, only_b = len(a.rows) - len(ours), len(b.rows) - len(theirs)
     if (only_a or only_b) and not partly:
@@ -180,6 +195,9 @@ def compare(
         lacking = [(side, metric.lacks(side.fields, side.header.language)) for side in (a, b)]
         if reasons := [r.replace("the outputs", side.header.system) for side, r in lacking if r]:
             skipped[metric.name] = reasons[0].replace(" have no", " has no").replace(" are in", " is in")
+            continue
+        if "candidates" in metric.needs and a.candidates != b.candidates:
+            skipped[metric.name] = f"{a.candidates} candidates a turn against {b.candidates} do not compare"
             continue
         try:
             results[metric.name] = paired(metric, first, second, weights, swaps)

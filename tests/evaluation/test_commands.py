@@ -137,6 +137,15 @@ def test_leaderboard(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     assert (folder / "all.html").exists()
 
 
+def test_a_name_cannot_move_the_cursor(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    write(folder / "a.jsonl", outputs("par\x1b[2Jrot", ["a b"] * 11, "x"))
+    for command in (("evaluate",), ("compare", "--shared")):
+        said = run(*command, folder / "a.jsonl", folder / "b.jsonl", "--resamples", "20")
+        assert said.code == 0
+        assert "\x1b[2J" not in said.out
+        assert "par [2Jrot" in said.out
+
+
 def test_metrics(run) -> None:  # type: ignore[no-untyped-def]
     said = run("metrics", "--json")
     listed = {metric["name"]: metric for metric in json.loads(said.out)}
@@ -201,6 +210,7 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(run, fixtures: Path, 
             "There is no importer 'moel2'. Did you mean 'moel'?",
         ),
         (("evaluate", "{folder}/a.jsonl", "--ses"), "pip install 'heartfelt[similarity]'"),
+        (("evaluate", "{folder}/a.jsonl", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("evaluate",), "Missing argument"),
     ],
 )

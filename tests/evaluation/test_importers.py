@@ -214,6 +214,25 @@ def test_complete_from_the_corpus() -> None:
         complete(Outputs(Header("x"), (Output("c1", 9, reply="oh no"),)), CORPUS)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"reference": "What?"},
+            "x, row 1: the reference of turn 1 of c1 is 'What\\?', in the corpus 'Why's that\\?'",
+        ),
+        ({"gold": "angry"}, "x, row 1: the gold of turn 1 of c1 is 'angry', in the corpus 'sad'"),
+    ],
+)
+def test_what_the_corpus_says_otherwise(fields: dict[str, str], message: str) -> None:
+    with pytest.raises(BadData, match=message):
+        complete(Outputs(Header("x"), (Output("c1", 1, reply="oh", **fields),)), CORPUS)  # type: ignore[arg-type]
+    spelt = Outputs(Header("x", "ed"), (Output("c1", 1, reply="oh", reference="why is that ?"),))
+    assert complete(spelt, CORPUS, "ed").rows[0].reference == "why is that ?"
+    with pytest.raises(BadData, match="x answers ed, as its header says, not esconv"):
+        complete(spelt, CORPUS, "esconv")
+
+
 def test_spelling_as_the_peers_do() -> None:
     row = Output(
         "c1", 1, reply="Oh no! She's 1,000 % sure, I can't… cannot.", reference='You\'re "right"... no?'
