@@ -209,7 +209,7 @@ def import_(
     importers.find(format)
     dialogues = list(corpora.load(corpus, split, data=data))
     rows = table("system", "turns", "unmatched", "file", right=("turns", "unmatched"))
-    unmatched: list[str] = []
+    listed: list[str] = []
     for system, (path, outputs) in _imported(
         format, files, dialogues, Header("import", corpus, split), name
     ).items():
@@ -217,10 +217,13 @@ def import_(
         write(target, outputs)
         lost = len(outputs.header.unmatched)
         rows.add_row(printable(system), f"{len(outputs.rows):,}", f"{lost:,}", printable(str(target)))
-        unmatched += [f"{path.name} {system} {row}" for row in outputs.header.unmatched]
+        listed += [f"unmatched: {path.name} {system} {row}" for row in outputs.header.unmatched]
+        listed += [
+            f"emotion unlike the corpus's: {path.name} {system} {turn}" for turn in outputs.header.disputed
+        ]
     console().print(rows)
-    for row in unmatched:
-        click.echo(printable(f"unmatched: {row}"), err=True)
+    for row in listed:
+        click.echo(printable(row), err=True)
 
 
 def _imported(

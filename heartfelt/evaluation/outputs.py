@@ -36,6 +36,9 @@ class Header(Value, frozen=True):
     decoding: str = ""  # greedy, beam 5, top-k…; Distinct-n triples between them, so say which
     note: str = ""
     unmatched: tuple[str, ...] = ()  # rows of the source that match no turn of the corpus
+    disputed: tuple[
+        str, ...
+    ] = ()  # turns whose emotion the source gives otherwise than the corpus; kept as given
     format: Literal["heartfelt-outputs"] = "heartfelt-outputs"
 
     def __post_init__(self) -> None:

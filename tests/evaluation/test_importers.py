@@ -177,6 +177,14 @@ def test_a_reference_that_fits_two_turns_is_not_guessed(tmp_path: Path) -> None:
     assert outputs.keys == (("t2", 1),)
 
 
+def test_an_emotion_unlike_the_corpuss_is_kept_and_listed(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn,emotion\na,t1,1,sad\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.rows[0].gold == "sad"
+    assert outputs.header.disputed == ("turn 1 of t1",)
+    assert complete(outputs, TWICE).rows[0].gold == "sad"
+
+
 def test_a_second_row_for_a_turn_is_called_so(tmp_path: Path) -> None:
     text = "reply,dialogue,turn\na,t1,1\nb,t1,1\n"
     [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
