@@ -137,6 +137,36 @@ def test_leaderboard(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     assert (folder / "all.html").exists()
 
 
+@pytest.mark.parametrize("command", [("evaluate", "x1.jsonl", "x2.jsonl", "x3.jsonl"), ("leaderboard", ".")])
+def test_eighty_columns_hold_whole_names_and_figures(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("heartfelt.terminal.PIPED_WIDTH", 80)
+    names = [f"a-system-with-a-rather-long-name-{i}" for i in (1, 2, 3)]
+    for i, name in enumerate(names, 1):
+        write(tmp_path / f"x{i}.jsonl", outputs(name, [f"human said {j % i}" for j in range(12)], "x"))
+    said = run(command[0], *(tmp_path / file for file in command[1:]), "--resamples", "20")
+    table = said.out.partition("not computed")[0].partition("±:")[0]
+    assert max(map(len, table.splitlines())) <= 80
+    assert all(name in table for name in names)
+    assert "…" not in table
+    if command[0] == "leaderboard":
+        assert re.search(r" p vs\n.* best$", table, re.M)
+        assert re.search(r" [01]\.\d{3}$", table, re.M)
+    assert len(re.findall(r"^(?:turns|system) ", table, re.M)) > 1  # blocks, one below the other
+
+
+def test_a_lone_system_stands_on_a_scale_from_0(tmp_path: Path) -> None:
+    """Accuracy 1 of 2 without an interval: the scale runs from 0 to .5 and a little."""
+    from heartfelt.evaluation import evaluate
+    from heartfelt.evaluation.report import panels
+
+    rows = tuple(Output(str(i), 1, gold="sad", guesses=(guess,)) for i, guess in enumerate(("sad", "angry")))
+    [panel] = panels([evaluate(Outputs(Header("x"), rows), ["accuracy_1"], 0)])
+    assert (panel.least, panel.most) == ("0.0000", "0.5200")
+    assert panel.marks[0].at == pytest.approx(0.5 / 0.52)
+
+
 def test_a_name_cannot_move_the_cursor(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     write(folder / "a.jsonl", outputs("par\x1b[2Jrot", ["a b"] * 11, "x"))
     for command in (("evaluate",), ("compare", "--shared")):
