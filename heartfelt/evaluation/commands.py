@@ -23,6 +23,20 @@ from heartfelt.terminal import console, printable, table
 _FILE = click.Path(path_type=Path)
 
 
+def _told_apart(systems: list[Outputs], paths: tuple[Path, ...]) -> list[Outputs]:
+    """Files of one system, such as two runs of it, get their file's name beside the system's."""
+    names = [outputs.header.system for outputs in systems]
+    apart = []
+    for outputs, path in zip(systems, paths, strict=True):
+        system = outputs.header.system
+        if names.count(system) > 1:
+            same = [p for p, name in zip(paths, names, strict=True) if name == system]
+            file = path if [p.stem for p in same].count(path.stem) > 1 else path.stem
+            system = f"{system} ({file})"
+        apart.append(Outputs(msgspec.structs.replace(outputs.header, system=system), outputs.rows))
+    return apart
+
+
 @dataclass(frozen=True)
 class Scoring:
     """The options that every scoring command takes."""
@@ -38,7 +52,7 @@ class Scoring:
     as_json: bool
 
     def read(self, paths: tuple[Path, ...]) -> list[Outputs]:
-        systems = [read(path) for path in paths]
+        systems = _told_apart([read(path) for path in paths], paths)
         if self.corpus is not None:
             dialogues = list(corpora.load(self.corpus, self.split, data=self.data))
             systems = [align.complete(outputs, dialogues, self.corpus) for outputs in systems]
@@ -154,6 +168,8 @@ def compare(asked: Scoring, a: Path, b: Path, shared: bool) -> None:
 @click.option("--html", type=_FILE, help="Write a report on all systems to this file.")
 def leaderboard(asked: Scoring, folder: Path, by: str, html: Path | None) -> None:
     """Rank all outputs files (.jsonl) of a folder, and test each against the best on the same turns."""
+    if not folder.is_dir():
+        raise MissingData(f"There is no folder {folder}")
     paths = tuple(sorted(folder.glob("*.jsonl")))
     if not paths:
         raise MissingData(f"There is no .jsonl outputs file in {folder}; heartfelt outputs import makes them")

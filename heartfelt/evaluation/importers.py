@@ -35,7 +35,7 @@ def _prefixed(path: Path, starts: str) -> Iterator[tuple[int, dict[str, str]]]:
     The key is what stands before the first colon. (`line.strip("Greedy:")`, as peers do, strips a set of
     characters: it eats the first letters of 744 of MIME's replies.)
     """
-    faults = Faults(strict=True)
+    faults = Faults(strict=True, hint="")
     record: dict[str, str] = {}
     opened = 0
     for number, line in lines(path, faults):
@@ -93,7 +93,7 @@ _NAMED = re.compile(rf"\b({'|'.join(EMOTIONS)})\b")
 
 def llm4ed(path: Path) -> Iterator[Said]:
     """ChatGPT's guesses in free text: the first of the 32 emotions named, or no answer (12 %)."""
-    for number, line in lines(path, Faults(strict=True)):
+    for number, line in lines(path, Faults(strict=True, hint="")):
         found = _NAMED.search(line.lower())
         yield Said("chatgpt-3.5-guesses", number, guesses=(found[1],) if found else ())
 
@@ -112,9 +112,9 @@ _FROM_ONE = "utterance_idx"  # ED's own column counts turns from 1, the others f
 
 def table(path: Path) -> Iterator[Said]:
     """A CSV or TSV with a header: reply, reference; context, dialogue, turn, emotion, guess if there."""
-    faults = Faults(strict=True)
+    faults = Faults(strict=True, hint="")
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
-    for row in csv_rows(path, faults, (), delimiter):
+    for row in csv_rows(path, faults, (), delimiter, unique=True):
         lower = {name.lower(): value.strip() for name, value in row.fields.items()}
         cells = {
             field: next((lower[name] for name in names if lower.get(name)), None)

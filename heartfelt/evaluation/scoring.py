@@ -77,6 +77,8 @@ def chosen(names: Iterable[str] | None, embedder: Embedder | None) -> list[Metri
     every = dict(registry.METRICS)
     if embedder is not None:
         every["ses"] = similarity(embedder)
+    if names is not None and "ses" in names and embedder is None:
+        raise InvalidValue("ses needs something to embed with: add --ses, which loads MiniLM")
     return list(every.values()) if names is None else [registry.find(name, every) for name in names]
 
 

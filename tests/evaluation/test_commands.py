@@ -156,6 +156,12 @@ def test_eighty_columns_hold_whole_names_and_figures(  # type: ignore[no-untyped
     assert len(re.findall(r"^(?:turns|system) ", table, re.M)) > 1  # blocks, one below the other
 
 
+def test_two_files_of_one_system_are_told_apart(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    write(folder / "c.jsonl", read(folder / "a.jsonl"))
+    said = run("evaluate", folder / "a.jsonl", folder / "b.jsonl", folder / "c.jsonl", "--resamples", "0")
+    assert said.out.split()[:6] == ["parrot", "(a)", "listener", "parrot", "(c)", "human"]
+
+
 def test_a_lone_system_stands_on_a_scale_from_0(tmp_path: Path) -> None:
     """Accuracy 1 of 2 without an interval: the scale runs from 0 to .5 and a little."""
     from heartfelt.evaluation import evaluate
@@ -234,7 +240,8 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(run, fixtures: Path, 
     [
         (("evaluate", "none.jsonl"), "There is no file none.jsonl"),
         (("evaluate", "{folder}/a.jsonl", "--metric", "bleu"), "There is no metric 'bleu'. Did you mean"),
-        (("leaderboard", "{folder}/empty"), "There is no .jsonl outputs file in"),
+        (("leaderboard", "{folder}/none"), "There is no folder"),
+        (("evaluate", "{folder}/a.jsonl", "--metric", "ses"), "add --ses"),
         (
             ("outputs", "import", "moel2", "x", "--to", "y"),
             "There is no importer 'moel2'. Did you mean 'moel'?",

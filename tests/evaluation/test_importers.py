@@ -145,7 +145,8 @@ def test_tables(tmp_path: Path, name: str, text: str, keys: tuple[tuple[str, int
         ("mime", MIME.replace("Greedy:i am sorry .", "Greedy:"), ":11: an empty reply for turn 3 of c1"),
         ("table", "what,else\na,b\n", ":2: no reply; its column is called one of: reply"),
         ("table", "reply,dialogue,turn\na,c1,first\n", "the turn is 'first', not a number"),
-        ("table", "reply,turn\na\n", "1 fields where the header has 2"),
+        ("table", "reply,turn\na\n", "1 fields where the header has 2$"),  # no word of --strict
+        ("table", "reply,turn,reply\na,1,b\n", ":1: two columns are called 'reply'$"),
     ],
 )
 def test_bad_files_are_refused_by_line(tmp_path: Path, importer: str, text: str, message: str) -> None:

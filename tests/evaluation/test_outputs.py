@@ -45,7 +45,7 @@ def test_round_trip(tmp_path: Path) -> None:
         ([HEADER, row(log_likelihood=-3.0)], r":2: .*log_likelihood without tokens"),
         ([HEADER, row(log_likelihood=3.0, tokens=2)], r":2: .*a log_likelihood of 3.0"),
         ([HEADER, row(log_likelihood=-3.0, tokens=0)], r":2: .*0 tokens"),
-        ([HEADER, row().replace('"why ?"', "NaN")], r":2: not a Output"),
+        ([HEADER, row().replace('"why ?"', "NaN")], r":2: not an Output"),
         ([HEADER, row(emotion={"sad": 0.5})], r":2: .*adds up to 0.500, not 1"),
         ([HEADER, row(emotion={})], r":2: .*empty, negative or not finite"),
         ([HEADER, row(emotion={"sad": 1.0}, guesses=["sad"])], r":2: .*both emotion and guesses"),
@@ -55,7 +55,7 @@ def test_round_trip(tmp_path: Path) -> None:
         ([HEADER, row(turn=-1)], r":2: .*turn -1 is negative"),
         ([HEADER, row(dialogue=" ")], r":2: .*no dialogue id"),
         ([HEADER, row(answr=1)], r":2: .*unknown field `answr`"),
-        ([HEADER, row(), "{"], r":3: not a Output"),
+        ([HEADER, row(), "{"], r":3: not an Output"),
         ([HEADER, row(), row()], r"row 2: turn 1 of d1 came before, in row 1"),
         ([HEADER, row(), '{"dialogue":"d2","turn":1,"reply":"a"}'], r"row 2: turn 1 of d2 has no reference"),
         (
