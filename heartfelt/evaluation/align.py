@@ -108,11 +108,12 @@ def _by_text(rows: Sequence[Said], turns: Sequence[Example]) -> list[Example | s
             for e in fits
             if row.gold in (None, e.dialogue.emotion) and row.dialogue in (None, e.dialogue.id)
         ]
-        if key[0] == "text" and not row.context:
-            if len(fits) > 1 and len(alike) != 1:
+        if key[0] == "text" and not row.context and len(fits) > 1:
+            if len(alike) != 1:
                 return (
                     f"ambiguous: fits {len(alike) or len(fits)} turns; give a context, or dialogue and turn"
                 )
+            fits = alike
         left = [e for e in (*alike, *fits) if (e.dialogue.id, e.index) not in taken]
         if not left:
             first = taken.get((fits[0].dialogue.id, fits[0].index)) if fits else None

@@ -67,7 +67,7 @@ def scores(sums: Array, columns: Columns) -> tuple[Array, Array, Array, Array, A
     )
     precision, recall = np.nan_to_num(ratio(right, offered)), np.nan_to_num(ratio(right, true))
     f1 = np.nan_to_num(ratio(2 * right, offered + true))
-    return precision, recall, f1, true, offered + true > 0
+    return precision, recall, f1, true, (offered + true > 0).astype(np.float64)
 
 
 def _averaged(which: int, weighted: bool) -> Callable[[Array, Columns], Array]:
@@ -85,8 +85,8 @@ def _averages() -> list[SumMetric]:
     return [
         SumMetric(
             name=f"{average}_{name}", title=f"{average} {short}", direction="higher", needs=_NEEDS, digits=4,
-            bounds=SHARE, recipe=f"{name} of the first label offered, averaged over labels {how}; a label is any that is "
-            "true or offered somewhere; no answer is wrong",
+            recipe=f"{name} of the first label offered, averaged over labels {how}; a label is any that is "
+            "true or offered somewhere; no answer is wrong", bounds=SHARE,
             citation=citation, table=confusion, finish=_averaged(which, average == "weighted"),
         )
         for average, how, citation in (

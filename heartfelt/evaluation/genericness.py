@@ -108,13 +108,13 @@ def _whole(output: Output) -> tuple[str]:
 
 METRICS: tuple[Metric, ...] = (
     TypeMetric(
-        name="distinct_replies", title="distinct replies %", direction="higher", needs=("reply",), digits=1, bounds=PERCENT,
-        recipe="% of replies that are different strings, but for case and spacing", citation="ours",
+        name="distinct_replies", title="distinct replies %", direction="higher", needs=("reply",), digits=1,
+        bounds=PERCENT, recipe="% of replies that are different strings, but for case and spacing", citation="ours",
         types=_whole, finish=distinct,
     ),
     TypeMetric(
-        name="top_20", title="top-20 share %", direction="lower", needs=("reply",), digits=1, bounds=PERCENT,
-        recipe="% of replies that are one of the 20 most frequent replies", citation="ours",
+        name="top_20", title="top-20 share %", direction="lower", needs=("reply",), digits=1,
+        bounds=PERCENT, recipe="% of replies that are one of the 20 most frequent replies", citation="ours",
         types=_whole, finish=top_share,
     ),
     SumMetric(

@@ -157,7 +157,7 @@ def _notes(outputs: Outputs) -> Iterable[str]:
 
 def _lower(outputs: Outputs, name: str) -> float:
     """The share of replies or references without a capital."""
-    texts = [getattr(row, name) for row in outputs.rows]
+    texts: list[str] = [getattr(row, name) for row in outputs.rows]
     return sum(text == text.lower() for text in texts) / len(texts)
 
 

@@ -110,6 +110,11 @@ def normal(value: float, without: Array, level: float = LEVEL) -> tuple[float, f
     return value - z * error, value + z * error
 
 
+def _clipped(ends: tuple[float, float], bounds: tuple[float, float]) -> tuple[float, float]:
+    """An interval without what cannot be."""
+    return max(ends[0], bounds[0]), min(ends[1], bounds[1])
+
+
 class Sample:
     """A system's outputs, cut into clusters, with the statistics that several metrics share counted once."""
 
@@ -158,14 +163,14 @@ def interval(metric: Metric, sample: Sample, weights: Weights) -> Interval:
         if not np.isfinite(resampled).all():  # an interval of those that are left would be too narrow
             return Interval(value)
         ends = reflected(value, resampled) if metric.distance else percentiles(resampled)
-        return Interval(value, *np.clip(ends, *metric.bounds).tolist(), "bootstrap")
+        return Interval(value, *_clipped(ends, metric.bounds), "bootstrap")
     assert isinstance(metric, TypeMetric)
     if not enough:
         return Interval(metric.value(sample.outputs))
     value, without = leave_one_out(metric, sample)
     if np.isnan(without).any():
         return Interval(value)
-    return Interval(value, *np.clip(normal(value, without), *metric.bounds).tolist(), "jackknife")
+    return Interval(value, *_clipped(normal(value, without), metric.bounds), "jackknife")
 
 
 def leave_one_out(metric: TypeMetric, sample: Sample) -> tuple[float, Array]:
@@ -226,7 +231,7 @@ def _tested(
             f"it is undefined when the two systems change places in some dialogues: {metric.undefined}"
         )
     reach = metric.bounds[1] - metric.bounds[0]
-    difference = Interval(a - b, *np.clip(ends, -reach, reach).tolist(), method)
+    difference = Interval(a - b, *_clipped(ends, (-reach, reach)), method)
     return Paired(a, b, difference, permutation_p(a - b, permuted))
 
 

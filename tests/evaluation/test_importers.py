@@ -173,6 +173,9 @@ def test_a_reference_that_fits_two_turns_is_not_guessed(tmp_path: Path) -> None:
     ]
     why = "(ambiguous: fits 2 turns; give a context, or dialogue and turn)"
     assert outputs.header.unmatched == (f"line 3: That is great {why}", f"line 4: That is great {why}")
+    text = "reply,reference,emotion\na,That is great,sad\nb,That is great,sad\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.keys == (("t2", 1),)  # the second is not sent to t1
     text = "reply,reference,context\nb,That is great,I lost\n"
     [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
     assert outputs.keys == (("t2", 1),)

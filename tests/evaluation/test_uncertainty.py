@@ -256,7 +256,7 @@ def test_a_comparison_shows_what_each_system_scores_alone() -> None:
                     answer=i % 3,
                     reference_label="abc"[i % 3],
                     reply_label=str(random.choice(list(labels))),
-                )  # fmt: skip
+                )
             )
         return Outputs(Header(labels), tuple(rows))
 
