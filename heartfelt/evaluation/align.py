@@ -43,7 +43,7 @@ _SPELLING = (
 
 def spelt_alike(text: str) -> str:
     """Letters and digits only, contractions written out: equal for a text and any peer's copy of it."""
-    text = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
+    text = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("_comma_", ",")
     for short, long in _SPELLING:
         text = text.replace(short, long)
     return "".join(filter(str.isalnum, text))
@@ -67,7 +67,8 @@ def align(
                 disputed.append(outputs[-1].name)
     if not outputs:
         raise BadData(
-            f"No row of {header.source} ({len(rows):,}) matches a turn of {header.corpus} {header.split}"
+            f"No row of {header.source} ({len(rows):,}) matches a turn of {header.corpus} {header.split}; "
+            f"the first: {unmatched[0] if unmatched else 'there is none'}"
         )
     lists = {"unmatched": tuple(unmatched), "disputed": tuple(disputed)}
     return Outputs(msgspec.structs.replace(header, **lists), tuple(outputs))
@@ -103,6 +104,9 @@ def _by_text(rows: Sequence[Said], turns: Sequence[Example]) -> list[Example | s
     def find(row: Said) -> Example | str:
         key = _key(row)
         fits = fitting.get(key, [])
+        there = fits[0].response.text if fits else ""
+        if key[0] == "id" and fits and row.reference and spelt_alike(row.reference) != spelt_alike(there):
+            return f"the corpus has another reference there: {there[:60]}"
         alike = [
             e
             for e in fits

@@ -195,6 +195,18 @@ def test_a_second_row_for_a_turn_is_called_so(tmp_path: Path) -> None:
     assert outputs.header.unmatched == ("line 3: b (a second row for the turn of line 2)",)
 
 
+def test_a_reference_that_is_not_the_turns_is_listed(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn,reference\na,c1,3,Oh_comma_ I am sorry\nb,c2,1,Hi\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), CORPUS, HEADER)
+    assert outputs.keys == (("c1", 3),)  # ED's own way to write a comma
+    assert outputs.header.unmatched[0].startswith(
+        "line 3: Hi (the corpus has another reference there: That's great"
+    )
+    text = "reply,reference\na,That is great\n"
+    with pytest.raises(BadData, match=r"the first: line 2: That is great \(ambiguous: fits 2 turns"):
+        importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+
+
 def test_eds_own_turn_column_counts_from_one(tmp_path: Path) -> None:
     text = "reply,conv_id,utterance_idx\na,c1,4\n"
     [outputs] = importers.load("table", written(tmp_path, "a.csv", text), CORPUS, HEADER)
