@@ -72,8 +72,9 @@ def evaluation_page() -> str:
     rows = ["| name | better | needs | recipe | after |", "|---|---|---|---|---|"]
     for metric in every_metric():
         needs = ", ".join(f"`{need}`" for need in metric.needs).replace("|", "` or `")
+        recipe = metric.recipe.replace("|", "\\|")  # or it would end the cell
         better = "" if metric.direction == "none" else metric.direction
-        rows.append(f"| `{metric.name}` | {better} | {needs} | {metric.recipe} | {metric.citation} |")
+        rows.append(f"| `{metric.name}` | {better} | {needs} | {recipe} | {metric.citation} |")
     return filled("docs/evaluation.md", "metrics", "\n".join(rows))
 
 

@@ -18,6 +18,10 @@ SPEAKER = "speaker"
 LISTENER = "listener"
 
 
+def _a(name: str) -> str:
+    return f"an {name}" if name[0] in "AEIOU" else f"a {name}"
+
+
 class Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the nouns share: one JSON object a value, defaults left out, unknown fields refused."""
 
@@ -29,7 +33,7 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-            raise InvalidValue(f"not a {cls.__name__}: {problem}") from None
+            raise InvalidValue(f"not {_a(cls.__name__)}: {problem}") from None
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(self)
@@ -40,7 +44,7 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         try:
             return msgspec.convert(fields, type=cls)
         except msgspec.MsgspecError as problem:
-            raise InvalidValue(f"not a {cls.__name__}: {problem}") from None
+            raise InvalidValue(f"not {_a(cls.__name__)}: {problem}") from None
 
 
 class Turn(Value, frozen=True):

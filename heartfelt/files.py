@@ -43,8 +43,14 @@ class Faults:
     LONGEST = 300  # characters of a reason
     REMEMBERED = 100_000
 
-    def __init__(self, strict: bool = False, tell: Callable[[Fault], None] | None = None) -> None:
+    def __init__(
+        self,
+        strict: bool = False,
+        tell: Callable[[Fault], None] | None = None,
+        hint: str = " (refused because of --strict; without it the row is skipped)",
+    ) -> None:
         self.strict = strict
+        self.hint = hint  # what a refusal adds: whose wish it was
         self.tell = tell
         self.count = 0
         self.first: list[Fault] = []
@@ -55,7 +61,7 @@ class Faults:
         shown = "".join(char if char.isprintable() else " " for char in reason)
         fault = Fault(path, line, " ".join(shown.split())[: self.LONGEST])
         if self.strict:
-            raise BadData(f"{fault} (refused because of --strict; without it the row is skipped)")
+            raise BadData(f"{fault}{self.hint}")
         if hash(fault) in self._told:
             return
         if len(self._told) < self.REMEMBERED:
@@ -178,7 +184,12 @@ class Row(NamedTuple):
 
 
 def csv_rows(
-    path: Path, faults: Faults, columns: Sequence[str], delimiter: str = ",", hint: str = ""
+    path: Path,
+    faults: Faults,
+    columns: Sequence[str],
+    delimiter: str = ",",
+    hint: str = "",
+    unique: bool = False,
 ) -> Iterator[Row]:
     """The rows of a quoted CSV file as dicts with at least these columns. A quoted field may span lines.
 
@@ -207,6 +218,9 @@ def csv_rows(
             header = [name.strip() for name in values]
             if missing := [name for name in columns if name not in header]:
                 faults.add(path, first[0], missing_columns(missing, header, hint))
+                return
+            if unique and (twice := sorted({name for name in header if header.count(name) > 1})):
+                faults.add(path, first[0], f"two columns are called '{twice[0]}'")
                 return
         else:
             yield Row(first[0], dict(zip(header, values, strict=True)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, TableOf, ratio
+from heartfelt.evaluation.metric import SHARE, Array, Columns, Metric, SumMetric, Table, TableOf, ratio
 from heartfelt.evaluation.outputs import Output
 
 BINS = 15  # Guo et al. 2017
@@ -21,21 +21,21 @@ def ranked(output: Output) -> tuple[str, ...]:
 def _top(k: int) -> TableOf:
     def table(outputs: Sequence[Output]) -> Table:
         offers = [(output.gold, ranked(output)) for output in outputs]
-        rows = [(gold in offer[:k], 1, len(offer) >= k) for gold, offer in offers]
-        return Table(("right", "outputs", "deep enough"), np.array(rows, np.float64))
+        rows = [(gold in offer[:k], 1, 0 < len(offer) < k) for gold, offer in offers]
+        return Table(("right", "outputs", "too few"), np.array(rows, np.float64))
 
     return table
 
 
 def _share(sums: Array, _: Columns) -> Array:
-    """A system that never offers k labels has no top k."""
-    return np.where(sums[..., 2] > 0, ratio(sums[..., 0], sums[..., 1]), np.nan)
+    """A system that answers with fewer than k labels has no top k."""
+    return np.where(sums[..., 2] == 0, ratio(sums[..., 0], sums[..., 1]), np.nan)
 
 
 def _accuracy(k: int) -> SumMetric:
     return SumMetric(
         name=f"accuracy_{k}", title=f"acc@{k}", direction="higher", needs=_NEEDS, digits=4,
-        undefined=f"the system offers fewer than {k} labels",
+        undefined=f"some answers offer fewer than {k} labels", bounds=SHARE,
         recipe=f"share of turns whose true emotion is among the first {k} offered; no answer is wrong",
         citation="rashkin2019", table=_top(k), finish=_share,
     )  # fmt: skip
@@ -56,15 +56,18 @@ def confusion(outputs: Sequence[Output]) -> Table:
     return Table(columns, values.reshape(len(outputs), -1))
 
 
-def scores(sums: Array, columns: Columns) -> tuple[Array, Array, Array, Array]:
-    """Precision, recall, F1 and count of true ones, each (…, labels). Never offered: precision 0."""
+def scores(sums: Array, columns: Columns) -> tuple[Array, Array, Array, Array, Array]:
+    """Precision, recall, F1, count of true ones, and whether the label occurs, each (…, labels).
+
+    Never offered: precision 0.
+    """
     right, offered, true = (
         sums[..., [i for i, column in enumerate(columns) if column[1] == kind]]  # type: ignore[index]
         for kind in ("right", "offered", "true")
     )
     precision, recall = np.nan_to_num(ratio(right, offered)), np.nan_to_num(ratio(right, true))
     f1 = np.nan_to_num(ratio(2 * right, offered + true))
-    return precision, recall, f1, true
+    return precision, recall, f1, true, (offered + true > 0).astype(np.float64)
 
 
 def _averaged(which: int, weighted: bool) -> Callable[[Array, Columns], Array]:
@@ -72,8 +75,8 @@ def _averaged(which: int, weighted: bool) -> Callable[[Array, Columns], Array]:
         every = scores(sums, columns)
         if weighted:
             return ratio((every[which] * every[3]).sum(axis=-1), every[3].sum(axis=-1))
-        average: Array = every[which].mean(axis=-1)
-        return average
+        # Over the labels that these sums hold: a figure must not depend on whom a system is compared with.
+        return ratio(every[which].sum(axis=-1), every[4].sum(axis=-1))
 
     return finish
 
@@ -83,7 +86,7 @@ def _averages() -> list[SumMetric]:
         SumMetric(
             name=f"{average}_{name}", title=f"{average} {short}", direction="higher", needs=_NEEDS, digits=4,
             recipe=f"{name} of the first label offered, averaged over labels {how}; a label is any that is "
-            "true or offered somewhere; no answer is wrong",
+            "true or offered somewhere; no answer is wrong", bounds=SHARE,
             citation=citation, table=confusion, finish=_averaged(which, average == "weighted"),
         )
         for average, how, citation in (
@@ -114,7 +117,7 @@ METRICS: tuple[Metric, ...] = (
     *(_accuracy(k) for k in (1, 3, 5)),
     *_averages(),
     SumMetric(
-        name="ece", title="ECE", direction="lower", needs=("gold", "emotion"), digits=4,
+        name="ece", title="ECE", direction="lower", needs=("gold", "emotion"), digits=4, bounds=SHARE,
         recipe=f"expected calibration error: |confidence - accuracy| in {BINS} bins of equal width of the "
         "first label's probability, weighted by outputs",
         citation="Guo et al. 2017", table=calibration, finish=_ece, distance=True,

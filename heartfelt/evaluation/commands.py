@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from heartfelt import corpora
 from heartfelt.corpora.commands import data_option, json_option
-from heartfelt.errors import MissingData
+from heartfelt.dialogue import Dialogue
+from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.evaluation import align, importers, report, scoring, tables
 from heartfelt.evaluation.outputs import Header, Outputs, read, write
 from heartfelt.evaluation.overlap import minilm
@@ -19,6 +21,20 @@ from heartfelt.evaluation.uncertainty import RESAMPLES
 from heartfelt.terminal import console, printable, table
 
 _FILE = click.Path(path_type=Path)
+
+
+def _told_apart(systems: list[Outputs], paths: tuple[Path, ...]) -> list[Outputs]:
+    """Files of one system, such as two runs of it, get their file's name beside the system's."""
+    names = [outputs.header.system for outputs in systems]
+    apart = []
+    for outputs, path in zip(systems, paths, strict=True):
+        system = outputs.header.system
+        if names.count(system) > 1:
+            same = [p for p, name in zip(paths, names, strict=True) if name == system]
+            file = path if [p.stem for p in same].count(path.stem) > 1 else path.stem
+            system = f"{system} ({file})"
+        apart.append(Outputs(msgspec.structs.replace(outputs.header, system=system), outputs.rows))
+    return apart
 
 
 @dataclass(frozen=True)
@@ -36,10 +52,10 @@ class Scoring:
     as_json: bool
 
     def read(self, paths: tuple[Path, ...]) -> list[Outputs]:
-        systems = [read(path) for path in paths]
+        systems = _told_apart([read(path) for path in paths], paths)
         if self.corpus is not None:
             dialogues = list(corpora.load(self.corpus, self.split, data=self.data))
-            systems = [align.complete(outputs, dialogues) for outputs in systems]
+            systems = [align.complete(outputs, dialogues, self.corpus) for outputs in systems]
         return systems if self.spelling == "as-is" else [align.respelt(outputs) for outputs in systems]
 
     def how(self) -> dict[str, Any]:
@@ -57,9 +73,11 @@ _OPTIONS = (
     click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; may be repeated."),
     click.option(
         "--resamples", type=click.IntRange(min=0), default=RESAMPLES, show_default=True,
-        help="For intervals and tests; 0: none.",
+        help="For intervals and tests; 0: none (compare, which is a test, needs some).",
     ),
-    click.option("--seed", default=0, show_default=True, help="Of the resampling."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.",
+    ),
     click.option("--ses", is_flag=True, help="Also sentence-embedding similarity (loads MiniLM)."),
     click.option(
         "--spelling", type=click.Choice(["as-is", "peers"]), default="as-is", show_default=True,
@@ -94,7 +112,7 @@ def _tell(notes: tuple[str, ...], skipped: dict[str, str]) -> None:
     for name, reason in skipped.items():
         reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
-        click.echo(f"not computed: {', '.join(names)} ({reason})")
+        click.echo(printable(f"not computed: {', '.join(names)} ({reason})"))
 
 
 @click.command()
@@ -114,7 +132,7 @@ def evaluate(asked: Scoring, outputs: tuple[Path, ...], html: Path | None) -> No
     console().print(tables.of_results(results))
     for result in results:
         if len(results) > 1 and (result.notes or result.skipped):
-            click.echo(f"\n{result.system}")
+            click.echo("\n" + printable(result.system))
         _tell(result.notes, result.skipped)
     if html is not None:
         click.echo(f"report: {html}")
@@ -138,9 +156,8 @@ def compare(asked: Scoring, a: Path, b: Path, shared: bool) -> None:
         "permutation by dialogue; * Holm-corrected p < .05"
     )
     if result.only_a or result.only_b:
-        click.echo(
-            f"left out: {result.only_a:,} turns of {result.a} only, {result.only_b:,} of {result.b} only"
-        )
+        left = f"left out: {result.only_a:,} turns of {result.a} only, {result.only_b:,} of {result.b} only"
+        click.echo(printable(left))
     _tell(result.notes, result.skipped)
 
 
@@ -151,6 +168,8 @@ def compare(asked: Scoring, a: Path, b: Path, shared: bool) -> None:
 @click.option("--html", type=_FILE, help="Write a report on all systems to this file.")
 def leaderboard(asked: Scoring, folder: Path, by: str, html: Path | None) -> None:
     """Rank all outputs files (.jsonl) of a folder, and test each against the best on the same turns."""
+    if not folder.is_dir():
+        raise MissingData(f"There is no folder {folder}")
     paths = tuple(sorted(folder.glob("*.jsonl")))
     if not paths:
         raise MissingData(f"There is no .jsonl outputs file in {folder}; heartfelt outputs import makes them")
@@ -187,9 +206,16 @@ def metrics(as_json: bool) -> None:
 @click.option("--to", "folder", required=True, type=_FILE, help="Folder for the outputs files, one a system.")
 @click.option("--corpus", default="empathetic_dialogues", show_default=True, help="Whose turns they answer.")
 @click.option("--split", default="test", show_default=True)
+@click.option("--name", help="Of the system, for one file with one system; else the file or its format says.")
 @data_option
 def import_(
-    format: str, files: tuple[Path, ...], folder: Path, corpus: str, split: str, data: Path | None
+    format: str,
+    files: tuple[Path, ...],
+    folder: Path,
+    corpus: str,
+    split: str,
+    name: str | None,
+    data: Path | None,
 ) -> None:
     """Bring published outputs into our format, aligned to the corpus's turns.
 
@@ -199,17 +225,46 @@ def import_(
     importers.find(format)
     dialogues = list(corpora.load(corpus, split, data=data))
     rows = table("system", "turns", "unmatched", "file", right=("turns", "unmatched"))
-    unmatched: list[str] = []
-    for path in files:
-        for outputs in importers.load(format, path, dialogues, Header("import", corpus, split)):
-            target = folder / f"{outputs.header.system}.jsonl"
-            write(target, outputs)
-            lost = len(outputs.header.unmatched)
-            rows.add_row(outputs.header.system, f"{len(outputs.rows):,}", f"{lost:,}", str(target))
-            unmatched += [f"{path.name} {outputs.header.system} {row}" for row in outputs.header.unmatched]
+    listed: list[str] = []
+    for system, (path, outputs) in _imported(
+        format, files, dialogues, Header("import", corpus, split), name
+    ).items():
+        target = folder / f"{system}.jsonl"
+        write(target, outputs)
+        lost = len(outputs.header.unmatched)
+        rows.add_row(printable(system), f"{len(outputs.rows):,}", f"{lost:,}", printable(str(target)))
+        listed += [f"unmatched: {path.name} {system} {row}" for row in outputs.header.unmatched]
+        listed += [
+            f"emotion unlike the corpus's: {path.name} {system} {turn}" for turn in outputs.header.disputed
+        ]
     console().print(rows)
-    for row in unmatched:
-        click.echo(printable(f"unmatched: {row}"), err=True)
+    for row in listed:
+        click.echo(printable(row), err=True)
+
+
+def _imported(
+    format: str, files: tuple[Path, ...], dialogues: list[Dialogue], header: Header, name: str | None
+) -> dict[str, tuple[Path, Outputs]]:
+    """The systems of all files by name, before any is written: none overwrites another."""
+    found: dict[str, tuple[Path, Outputs]] = {}
+    for path in files:
+        systems = importers.load(format, path, dialogues, header)
+        if name is not None:
+            if len(files) > 1 or len(systems) > 1:
+                raise InvalidValue(
+                    f"--name is for one system; there are {len(files)} files, {len(systems)} in {path}"
+                )
+            systems = [Outputs(msgspec.structs.replace(systems[0].header, system=name), systems[0].rows)]
+        for outputs in systems:
+            system = outputs.header.system
+            if system in found:
+                raise InvalidValue(
+                    f"{found[system][0]} and {path} both hold a system '{system}'; import one of them with --name"
+                )
+            if "/" in system or system.startswith("."):
+                raise InvalidValue(f"the system '{system}' cannot name a file; give another --name")
+            found[system] = path, outputs
+    return found
 
 
 @click.command()

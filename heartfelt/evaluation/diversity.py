@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from heartfelt.evaluation.metric import (
+    PERCENT,
     Array,
     Metric,
     SumMetric,
@@ -62,14 +63,14 @@ def _distinct(n: int) -> tuple[TypeMetric, TypeMetric]:
         name=f"distinct_{n}", title=f"Dist-{n}", direction="higher", needs=("reply",),
         recipe=f"100 × distinct {n}-grams / {n}-grams over all replies; lower-case white-space tokens; "
         "compares only between sets of one size",
-        citation="Li et al. 2016", types=types, finish=distinct,
+        citation="Li et al. 2016", bounds=PERCENT, types=types, finish=distinct,
     )  # fmt: skip
     fixed = TypeMetric(
         name=f"distinct_{n}_at", title=f"Dist-{n}@10k", direction="higher", needs=("reply",),
         undefined=f"there are fewer than {FIXED:,} {n}-grams",
         recipe=f"as Dist-{n}, expected over {FIXED:,} {n}-grams drawn without replacement (exact): "
-        "compares between sets of any size",
-        citation="Li et al. 2016; Hurlbert 1971", types=types, finish=distinct_at,
+        "compares between sets of any size that are alike in kind",
+        citation="Li et al. 2016; Hurlbert 1971", bounds=PERCENT, types=types, finish=distinct_at,
     )  # fmt: skip
     return whole, fixed
 
@@ -95,6 +96,6 @@ METRICS: tuple[Metric, ...] = (
     SumMetric(
         name="repetition", title="repeats %", direction="lower", needs=("reply",),
         recipe="% of replies in which a 3-gram occurs twice; lower-case white-space tokens", citation="ours",
-        table=replies(repeats), finish=percent,
+        bounds=PERCENT, table=replies(repeats), finish=percent,
     ),
 )  # fmt: skip

@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from heartfelt.evaluation.diversity import distinct, replies
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, TypeMetric, percent, ratio
+from heartfelt.evaluation.metric import (
+    PERCENT,
+    Array,
+    Columns,
+    Metric,
+    SumMetric,
+    Table,
+    TypeMetric,
+    percent,
+    ratio,
+)
 from heartfelt.evaluation.outputs import Output
 from heartfelt.evaluation.tokens import same
 
@@ -83,12 +93,12 @@ def entropy(sums: Array, columns: Columns) -> Array:
 
 
 def divergence(sums: Array, columns: Columns) -> Array:
-    """KL(system ‖ human) in bits, half a count added to every label, so that it is finite."""
+    """KL(system ‖ human) in bits, half a count added to every label that occurs, so that it is finite."""
     labels = _all_labels(columns)
-    ours = _counts(sums, columns, "reply", labels) + 0.5
-    theirs = _counts(sums, columns, "reference", labels) + 0.5
-    p, q = ours / ours.sum(axis=-1, keepdims=True), theirs / theirs.sum(axis=-1, keepdims=True)
-    bits: Array = (p * np.log2(p / q)).sum(axis=-1)
+    ours, theirs = (_counts(sums, columns, who, labels) for who in ("reply", "reference"))
+    half = np.where(ours + theirs > 0, 0.5, 0.0)
+    p, q = (ratio(n + half, (n + half).sum(axis=-1, keepdims=True)) for n in (ours, theirs))
+    bits: Array = np.where(p > 0, p * np.log2(np.where(p > 0, p, 1) / np.where(q > 0, q, 1)), 0).sum(axis=-1)
     return bits
 
 
@@ -99,23 +109,23 @@ def _whole(output: Output) -> tuple[str]:
 METRICS: tuple[Metric, ...] = (
     TypeMetric(
         name="distinct_replies", title="distinct replies %", direction="higher", needs=("reply",), digits=1,
-        recipe="% of replies that are different strings, but for case and spacing", citation="ours",
+        bounds=PERCENT, recipe="% of replies that are different strings, but for case and spacing", citation="ours",
         types=_whole, finish=distinct,
     ),
     TypeMetric(
         name="top_20", title="top-20 share %", direction="lower", needs=("reply",), digits=1,
-        recipe="% of replies that are one of the 20 most frequent replies", citation="ours",
+        bounds=PERCENT, recipe="% of replies that are one of the 20 most frequent replies", citation="ours",
         types=_whole, finish=top_share,
     ),
     SumMetric(
         name="sorry_to_hear", title="sorry to hear %", direction="none", needs=("reply",), digits=1,
-        language="en",
+        language="en", bounds=PERCENT,
         recipe="% of replies that contain 'sorry to hear'", citation="ours",
         table=replies(says(STOCK_PHRASES["sorry to hear"])), finish=percent,
     ),
     SumMetric(
         name="stock_phrases", title="stock phrases %", direction="none", needs=("reply",), digits=1,
-        language="en",
+        language="en", bounds=PERCENT,
         recipe=f"% of replies that contain one of: {'; '.join(STOCK_PHRASES)}", citation="ours",
         table=replies(_ANY), finish=percent,
     ),
@@ -127,7 +137,7 @@ METRICS: tuple[Metric, ...] = (
     SumMetric(
         name="intent_divergence", title="intent KL", direction="lower", digits=3,
         needs=("reply_label", "reference_label"),
-        recipe="KL(system ‖ human) of the label mixes in bits, half a count added to each label",
+        recipe="KL(system ‖ human) of the label mixes in bits, half a count added to each label that occurs",
         citation="Kullback and Leibler 1951", table=mix, finish=divergence, distance=True,
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ A value that cannot be had is None beside a reason, never a bare NaN.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import krippendorff
 import numpy as np
@@ -47,22 +47,56 @@ class Strength(Value, frozen=True):
 
     system: str
     strength: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     wins: float  # ties count one half
     comparisons: float
 
 
 def _finite(ratings: Sequence[float]) -> Array:
-    values = np.asarray(ratings, np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
+    try:
+        values = np.asarray(ratings, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue("the ratings are not a list of numbers") from None
+    if values.ndim != 1:
+        raise InvalidValue("the ratings are not a list of numbers")
+    # Beyond 1e100 the squares that every spread is made of overflow; nobody rates so.
+    bad = np.flatnonzero(~(np.abs(values) < 1e100))
     if len(bad):
         raise InvalidValue(f"rating {bad[0] + 1} is {values[bad[0]]}; leave out what was not rated")
     return values
 
 
+def _table(rows: Sequence[Sequence[float | None]], gaps: bool = False) -> Array:
+    """Items × columns, all rows of one length; NaN for None where gaps are allowed."""
+    try:
+        filled = [[math.nan if value is None and gaps else value for value in row] for row in rows]
+        width = len(filled[0]) if filled else 0
+        odd = [(item, len(row)) for item, row in enumerate(filled, 1) if len(row) != width]
+        values = np.array([] if odd else filled, np.float64).reshape(-1, width or 1)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue("the items are not rows of numbers") from None
+    if odd:
+        raise InvalidValue(f"item {odd[0][0]} has {odd[0][1]} columns, item 1 has {width}")
+    for item, row in enumerate(rows, 1):
+        for value in row:
+            if value is not None and not abs(value) < 1e100:
+                raise InvalidValue(f"item {item} holds {value}; what was not rated is None")
+    return values
+
+
+def _check(level: float = LEVEL, power: float = 0.5, resamples: int = 0) -> None:
+    if not 0 < level < 1:
+        raise InvalidValue(f"a confidence level lies between 0 and 1, not at {level}")
+    if not 0 < power < 1:
+        raise InvalidValue(f"power lies between 0 and 1, not at {power}")
+    if not isinstance(resamples, int) or resamples < 0:
+        raise InvalidValue(f"resamples are counted: {resamples} is not a number of them")
+
+
 def mean(ratings: Sequence[float], level: float = LEVEL) -> Estimate:
     """Mean, standard error of the mean, and the t interval."""
+    _check(level)
     values = _finite(ratings)
     n = len(values)
     if n == 0:
@@ -77,7 +111,8 @@ def mean(ratings: Sequence[float], level: float = LEVEL) -> Estimate:
 
 def wilson(successes: int, n: int, level: float = LEVEL) -> Estimate:
     """A proportion with Wilson's score interval (1927): honest near 0 and 1, where the usual one is not."""
-    if not 0 <= successes <= n:
+    _check(level)
+    if not 0 <= successes <= n < math.inf or successes != int(successes) or n != int(n):
         raise InvalidValue(f"{successes} of {n} is not a proportion")
     if n == 0:
         return Estimate(None, reason="there are no trials")
@@ -90,6 +125,7 @@ def wilson(successes: int, n: int, level: float = LEVEL) -> Estimate:
 
 def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Difference:
     """Whether two groups of ratings differ in the mean, without assuming equal variances (Welch 1947)."""
+    _check(level)
     first, second = _finite(a), _finite(b)
     if min(len(first), len(second)) < 2:
         raise InvalidValue(f"Welch's test needs two ratings a group, not {len(first)} and {len(second)}")
@@ -103,9 +139,15 @@ def welch(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Diffe
 
 def fleiss_kappa(counts: Sequence[Sequence[int]], resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Agreement beyond chance (Fleiss 1971). counts: items × categories, how many raters chose each."""
-    table = np.asarray(counts, np.float64)
-    if table.ndim != 2 or not table.size:
+    _check(resamples=resamples)
+    table = _table(counts)
+    if not table.size:
         return Estimate(None, reason="there are no items")
+    if len(wrong := np.argwhere((table < 0) | (table != np.floor(table)))):
+        item, category = wrong[0].tolist()
+        raise InvalidValue(
+            f"item {item + 1} has {table[item, category]:g} in category {category + 1}, not a count"
+        )
     raters = table.sum(axis=1)
     if odd := np.flatnonzero(raters != raters[0]).tolist():
         raise InvalidValue(
@@ -135,8 +177,12 @@ def krippendorff_alpha(
 
     Bootstrapped over items.
     """
-    filled = [[math.nan if rating is None else rating for rating in item] for item in ratings]
-    table = np.array(filled, np.float64)
+    _check(resamples=resamples)
+    if scale not in get_args(Scale):
+        raise InvalidValue(f"there is no scale '{scale}'; there is: {', '.join(get_args(Scale))}")
+    table = _table(ratings, gaps=True)
+    if scale == "ratio" and (table < 0).any():
+        raise InvalidValue("a ratio scale starts at 0, and a rating is below")
     rated = table[(~np.isnan(table)).sum(axis=1) > 1] if table.size else table
     if not len(rated):
         return Estimate(None, reason="no item has two ratings")
@@ -162,6 +208,10 @@ def krippendorff_alpha(
 
 
 def _resampled(value: float, resampled: Array, n: int) -> Estimate:
+    if not math.isfinite(value):
+        return Estimate(None, n=n, reason="it is undefined on these ratings")
+    if not len(resampled):
+        return Estimate(value, n=n, reason="no resamples were asked for, so there is no interval")
     usable = resampled[np.isfinite(resampled)]
     if n < 2 or not len(usable):
         return Estimate(value, n=n, reason="too few items for an interval")
@@ -176,7 +226,15 @@ def bradley_terry(
     wins: (a, b, how much a won: 1, 0, or 0.5 for a tie), one a comparison.
     prior: wins added each way between all that met, so that a system which never lost has a finite strength.
     """
-    for row, (a, b, score) in enumerate(wins, 1):
+    _check(resamples=resamples)
+    if not 0 <= prior < math.inf:
+        raise InvalidValue(f"a prior is a number of wins, not {prior}")
+    for row, comparison in enumerate(wins, 1):
+        try:
+            a, b, score = comparison
+            score = float(score)
+        except (TypeError, ValueError):
+            raise InvalidValue(f"comparison {row} is {comparison!r}, not (a, b, how much a won)") from None
         if a == b or not 0 <= score <= 1:
             raise InvalidValue(f"comparison {row} is {a} against {b} with {score}; a score is 1, 0 or 0.5")
     names = sorted({name for a, b, _ in wins for name in (a, b)})
@@ -192,10 +250,16 @@ def bradley_terry(
     _connected(met, names)
     weights = np.vstack([np.ones(len(wins)), draws(len(wins), resamples, seed)])
     tables = (weights @ rows.reshape(len(wins), -1)).reshape(-1, len(names), len(names))
-    fitted = _fit(tables + prior * met)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fitted = _fit(tables + prior * met)
+    if not np.isfinite(fitted[0]).all():
+        raise InvalidValue(
+            "a system won or lost every time, so its strength is infinite; give a prior above 0"
+        )
     ranking = []
     for i, name in enumerate(names):
-        low, high = percentiles(fitted[1:, i]) if resamples else (math.nan, math.nan)
+        drawn = fitted[1:, i]
+        low, high = percentiles(drawn) if resamples and np.isfinite(drawn).all() else (None, None)
         met_in = float(total[i].sum() + total[:, i].sum())
         ranking.append(Strength(name, float(fitted[0, i]), low, high, float(total[i].sum()), met_in))
     return sorted(ranking, key=lambda strength: -strength.strength)
@@ -229,17 +293,32 @@ def _fit(wins: Array, rounds: int = 10_000, tolerance: float = 1e-10) -> Array:
 def sample_size(effect: float, deviation: float, power: float = 0.8, level: float = LEVEL) -> int:
     """Ratings a group, so that a true difference `effect` between two means is found with this power.
 
-    deviation: the spread of single ratings. Two-sided, normal approximation; paired designs need fewer.
+    deviation: the spread of single ratings. Two-sided t test; paired designs need fewer.
     """
-    if effect == 0 or deviation <= 0 or not 0 < power < 1:
-        raise InvalidValue("a sample size needs an effect that is not 0, a positive deviation, 0 < power < 1")
+    _check(level, power)
+    size = abs(effect) / deviation if deviation else math.nan
+    if not (0 < size < math.inf and 0 < deviation < math.inf):
+        raise InvalidValue(
+            "a sample size needs an effect that is not 0 and a positive deviation, both finite"
+        )
     z = float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power))
-    return math.ceil(2 * (z * deviation / effect) ** 2)
+    n = max(2, math.ceil(2 * (z / size) ** 2))  # what a normal distribution would need; t needs a few more
+    while n < 10_000 and _power(n, size, level) < power:
+        n += 1
+    return n
+
+
+def _power(n: int, size: float, level: float) -> float:
+    """How often a t test with n a group finds an effect of this many deviations."""
+    freedom, shift = 2 * n - 2, size * math.sqrt(n / 2)
+    edge = stats.t.ppf((1 + level) / 2, freedom)
+    return float(stats.nct.sf(edge, freedom, shift) + stats.nct.cdf(-edge, freedom, shift))
 
 
 def preference_size(share: float, power: float = 0.8, level: float = LEVEL) -> int:
     """Comparisons, so that a true preference of `share` (0.6: six in ten choose A) is told from a coin."""
-    if share == 0.5 or not 0 < share < 1 or not 0 < power < 1:
+    _check(level, power)
+    if share == 0.5 or not 0 < share < 1:
         raise InvalidValue("a preference lies between 0 and 1 and is not 0.5")
     z_level, z_power = float(stats.norm.ppf((1 + level) / 2)), float(stats.norm.ppf(power))
     needed = (z_level * 0.5 + z_power * math.sqrt(share * (1 - share))) / (share - 0.5)

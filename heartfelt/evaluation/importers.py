@@ -35,7 +35,7 @@ def _prefixed(path: Path, starts: str) -> Iterator[tuple[int, dict[str, str]]]:
     The key is what stands before the first colon. (`line.strip("Greedy:")`, as peers do, strips a set of
     characters: it eats the first letters of 744 of MIME's replies.)
     """
-    faults = Faults(strict=True)
+    faults = Faults(strict=True, hint="")
     record: dict[str, str] = {}
     opened = 0
     for number, line in lines(path, faults):
@@ -93,7 +93,7 @@ _NAMED = re.compile(rf"\b({'|'.join(EMOTIONS)})\b")
 
 def llm4ed(path: Path) -> Iterator[Said]:
     """ChatGPT's guesses in free text: the first of the 32 emotions named, or no answer (12 %)."""
-    for number, line in lines(path, Faults(strict=True)):
+    for number, line in lines(path, Faults(strict=True, hint="")):
         found = _NAMED.search(line.lower())
         yield Said("chatgpt-3.5-guesses", number, guesses=(found[1],) if found else ())
 
@@ -107,13 +107,14 @@ _ALIASES = {
     "emotion": ("emotion", "gold_emotion", "label"),
     "guess": ("guess", "predicted_emotion", "emotion_pred"),
 }
+_FROM_ONE = "utterance_idx"  # ED's own column counts turns from 1, the others from 0
 
 
 def table(path: Path) -> Iterator[Said]:
     """A CSV or TSV with a header: reply, reference; context, dialogue, turn, emotion, guess if there."""
-    faults = Faults(strict=True)
+    faults = Faults(strict=True, hint="")
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
-    for row in csv_rows(path, faults, (), delimiter):
+    for row in csv_rows(path, faults, (), delimiter, unique=True):
         lower = {name.lower(): value.strip() for name, value in row.fields.items()}
         cells = {
             field: next((lower[name] for name in names if lower.get(name)), None)
@@ -125,10 +126,14 @@ def table(path: Path) -> Iterator[Said]:
         turn = cells["turn"]
         if turn is not None and not turn.isdecimal():
             raise BadData(f"{path}:{row.line}: the turn is '{turn}', not a number")
+        from_one = not any(lower.get(name) for name in _ALIASES["turn"] if name != _FROM_ONE)
+        index = None if turn is None else int(turn) - from_one
+        if index is not None and index < 0:
+            raise BadData(f"{path}:{row.line}: {_FROM_ONE} is {turn}; it counts from 1")
         yield Said(
             path.stem, row.line, (cells["context"],) if cells["context"] else (), cells["reference"],
             cells["reply"], cells["emotion"], (cells["guess"],) if cells["guess"] else None,
-            cells["dialogue"], None if turn is None else int(turn),
+            cells["dialogue"], index,
         )  # fmt: skip
 
 
@@ -156,11 +161,12 @@ def load(name: str, path: Path, dialogues: list[Dialogue], header: Header) -> li
         systems.setdefault(said.system, []).append(said)
     if not systems:
         raise BadData(f"{path} holds no outputs")
+    language = dialogues[0].language if dialogues else header.language
     return [
         align(
             rows,
             dialogues,
-            msgspec.structs.replace(header, system=system, source=path.name),
+            msgspec.structs.replace(header, system=system, source=path.name, language=language),
             importer.by_order,
         )
         for system, rows in systems.items()

@@ -22,7 +22,7 @@ def table(outputs: Sequence[Output]) -> Table:
 
 def _per(
     unit: str, name: str, title: str, recipe: str, citation: str,
-    scale: Callable[[Array], Array] = np.exp, nats: str = "nats",
+    scale: Callable[[Array], Array] = np.exp, nats: str = "nats", least: float = 1.0,
 ) -> SumMetric:  # fmt: skip
     top, bottom = COLUMNS.index(nats), COLUMNS.index(unit)
 
@@ -32,6 +32,7 @@ def _per(
     return SumMetric(
         name=name, title=title, direction="lower", recipe=recipe, citation=citation,
         needs=("log_likelihood", "tokens", "reference"), table=table, finish=finish,
+        bounds=(least, math.inf),
     )  # fmt: skip
 
 
@@ -51,7 +52,7 @@ METRICS: tuple[Metric, ...] = (
         "bytes", "bits_per_byte", "bits/byte",
         "nats / ln 2 / UTF-8 bytes of the reference: compares between tokenizers",
         "Gao et al. 2020 (The Pile)",
-        scale=lambda nats: nats / math.log(2),
+        scale=lambda nats: nats / math.log(2), least=0.0,
     ),
     _per(
         "replies", "ppl_reply_mean", "PPL, reply mean",

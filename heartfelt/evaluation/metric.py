@@ -8,6 +8,7 @@ TypeMetric  the value depends on how often each type occurs (Distinct-n, distinc
             the frequency spectrum, which no resampling with replacement keeps; see uncertainty.jackknife
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ TypesOf = Callable[[Output], Iterable[Hashable]]
 # Statistics are rounded to this grid (6e-8), so that float64 adds them without rounding up to 5e8, whatever
 # the order: merged shards equal one pass to the last bit.
 GRID = 2.0**24
+
+PERCENT, SHARE = (0.0, 100.0), (0.0, 1.0)  # bounds
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Metric:
     citation: str
     needs: tuple[str, ...]  # fields that an output must have; "emotion|guesses" means either
     digits: int = 2
+    bounds: tuple[float, float] = (0.0, math.inf)  # what it can be at all; intervals end there
     language: str = ""  # the only language that it knows, if it knows one only
     undefined: str = "there is nothing to count"  # why it can have no value though the fields are there
 

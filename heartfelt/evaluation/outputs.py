@@ -36,6 +36,9 @@ class Header(Value, frozen=True):
     decoding: str = ""  # greedy, beam 5, top-k…; Distinct-n triples between them, so say which
     note: str = ""
     unmatched: tuple[str, ...] = ()  # rows of the source that match no turn of the corpus
+    disputed: tuple[
+        str, ...
+    ] = ()  # turns whose emotion the source gives otherwise than the corpus; kept as given
     format: Literal["heartfelt-outputs"] = "heartfelt-outputs"
 
     def __post_init__(self) -> None:
@@ -141,6 +144,11 @@ class Outputs:
     def keys(self) -> tuple[tuple[str, int], ...]:
         return tuple((row.dialogue, row.turn) for row in self.rows)
 
+    @property
+    def candidates(self) -> int:
+        """How many candidates were ranked a turn: the N of P@1,N."""
+        return len(self.rows[0].candidates or ())
+
     def human(self) -> "Outputs | None":
         """The human replies in the system's place: what a figure would be if people were scored."""
         if not {"reference", "reply"} <= self.fields:
@@ -165,7 +173,7 @@ def _faults(header: Header, rows: Sequence[Output]) -> Iterable[tuple[int, str]]
         yield 1, "there are no outputs"
         return
     expected = {name for name in FIELDS if getattr(rows[0], name) is not None}
-    script = script_of(rows[0].reference or "")
+    script = told = ""  # that of the first text with letters, and where it stands
     seen: dict[tuple[str, int], int] = {}
     for number, row in enumerate(rows, 1):
         first = seen.setdefault((row.dialogue, row.turn), number)
@@ -181,20 +189,34 @@ def _faults(header: Header, rows: Sequence[Output]) -> Iterable[tuple[int, str]]
                 number,
                 f"{row.name} is in '{row.language}', the file in '{header.language}'; score them apart",
             )
-        other = script_of(row.reference or "")
-        if script and other and other != script:
+        if len(row.candidates or ()) != len(rows[0].candidates or ()) and "candidates" in given & expected:
             yield (
                 number,
-                f"the reference of {row.name} is in {other} script, row 1 in {script}; score them apart",
+                f"{row.name} has {len(row.candidates or ())} candidates, row 1 has {len(rows[0].candidates or ())}",
             )
+        for name in ("reference", "reply"):
+            other = script_of(getattr(row, name) or "")
+            if script and other and other != script:
+                yield (
+                    number,
+                    f"the {name} of {row.name} is in {other} script, {told} in {script}; score them apart",
+                )
+            elif other and not script:
+                script, told = other, f"row {number}"
 
 
 def script_of(text: str) -> str:
     """The script that most letters of a text are in: LATIN, ARABIC…; empty when it has no letters."""
     if text.isascii():  # nearly always, and a hundred times as fast
         return "LATIN" if any(map(str.isalpha, text)) else ""
-    counts = Counter(unicodedata.name(c, "OTHER").split()[0] for c in text if c.isalpha())
+    letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
+    scripts = (unicodedata.name(letter, "OTHER").split()[0].split("-")[0] for letter in letters)
+    counts = Counter(_TOGETHER_WRITTEN.get(script, script) for script in scripts)
     return counts.most_common(1)[0][0] if counts else ""
+
+
+# Japanese mixes three scripts in a sentence.
+_TOGETHER_WRITTEN = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
 def _refusal(what: str, problems: Sequence[str], count: int) -> str:

@@ -7,9 +7,20 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 
 from heartfelt.errors import HeartfeltError, need
-from heartfelt.evaluation.metric import Array, Columns, Metric, SumMetric, Table, mean, means, percent, ratio
+from heartfelt.evaluation.metric import (
+    PERCENT,
+    Array,
+    Columns,
+    Metric,
+    SumMetric,
+    Table,
+    mean,
+    means,
+    percent,
+    ratio,
+)
 from heartfelt.evaluation.outputs import Output
-from heartfelt.evaluation.tokens import parlai, whitespace
+from heartfelt.evaluation.tokens import parlai, rashkin, whitespace
 
 ORDER = 4
 _COLUMNS: Columns = (
@@ -20,13 +31,19 @@ _COLUMNS: Columns = (
 Embedder = Callable[[list[str]], Array]  # texts → vectors, one a row
 
 
-def _bleu_table(tokenize: str, cut: Callable[[str], str]) -> Callable[[Sequence[Output]], Table]:
+def _bleu_table(
+    tokenize: str, cut: Callable[[str], str], longest: int | None = None
+) -> Callable[[Sequence[Output]], Table]:
+    """longest: tokens of a reference that count."""
     scorer = BLEU(tokenize=tokenize, effective_order=True)
 
     def table(outputs: Sequence[Output]) -> Table:
         rows = []
         for output in outputs:
-            score = scorer.sentence_score(cut(output.reply or ""), [cut(output.reference or "")])
+            reference = cut(output.reference or "")
+            if longest is not None:
+                reference = " ".join(reference.split()[:longest])
+            score = scorer.sentence_score(cut(output.reply or ""), [reference])
             rows.append((*score.counts, *score.totals, score.sys_len, score.ref_len))
         return Table(_COLUMNS, np.array(rows, np.float64))
 
@@ -52,18 +69,19 @@ def bleu(sums: Array, order: int = ORDER, smooth: bool = False) -> Array:
     return result
 
 
-_rashkin = _bleu_table("none", lambda text: " ".join(parlai(text)))
-_RASHKIN = (
-    "corpus level, uniform weights over 1..n-grams, brevity penalty, no smoothing; lower-case tokens with "
-    ". , ; : ! ' ? ... cut off; × 100"
-)
+# The papers say "the average of BLEU-1, -2, -3, -4" and no more; the code that scored their generated replies was
+# never published. What was, retrieval_eval_bleu.py, keeps case: see avg_bleu_cased.
+_lower = _bleu_table("none", lambda text: " ".join(parlai(text)))
+_cased = _bleu_table("none", lambda text: " ".join(rashkin(text)), longest=100)
+_CORPUS = "corpus level, uniform weights over 1..n-grams, brevity penalty, no smoothing; "
+_LOWER = f"{_CORPUS}lower-case tokens with . , ; : ! ' ? ... cut off; × 100"
 
 
 def _bleu_n(n: int) -> SumMetric:
     return SumMetric(
         name=f"bleu_{n}", title=f"BLEU-{n}", direction="higher", needs=("reply", "reference"),
-        recipe=_RASHKIN, citation="Papineni et al. 2002",
-        table=_rashkin, finish=lambda sums, _: bleu(sums, n),
+        bounds=PERCENT, recipe=_LOWER, citation="Papineni et al. 2002",
+        table=_lower, finish=lambda sums, _: bleu(sums, n),
     )  # fmt: skip
 
 
@@ -82,19 +100,25 @@ METRICS: tuple[Metric, ...] = (
     *(_bleu_n(n) for n in range(1, ORDER + 1)),
     SumMetric(
         name="avg_bleu", title="AVG BLEU", direction="higher", needs=("reply", "reference"),
-        recipe=f"mean of BLEU-1, -2, -3, -4, each {_RASHKIN}; unlike the papers, no word counts as unknown",
-        citation="rashkin2019; joint2021", table=_rashkin, finish=_average,
+        recipe=f"mean of BLEU-1, -2, -3, -4, each {_LOWER}; ours, after the papers, which do not say how they cut",
+        citation="rashkin2019; joint2021", bounds=PERCENT, table=_lower, finish=_average,
+    ),
+    SumMetric(
+        name="avg_bleu_cased", title="AVG BLEU, cased", direction="higher", needs=("reply", "reference"),
+        recipe="mean of BLEU-1, -2, -3, -4 as facebookresearch's retrieval_eval_bleu.py: case kept, every full stop "
+        f"a token, references cut at 100 tokens; {_CORPUS}× 100; unlike there, no word counts as unknown",
+        citation="rashkin2019, their code", bounds=PERCENT, table=_cased, finish=_average,
     ),
     SumMetric(
         name="sacrebleu", title="sacreBLEU", direction="higher", needs=("reply", "reference"),
         recipe="sacrebleu's corpus BLEU: mixed case, tokens 13a, smoothing exp, order 4; × 100",
-        citation="Post 2018",
+        citation="Post 2018", bounds=PERCENT,
         table=_bleu_table("13a", lambda text: text), finish=lambda sums, _: bleu(sums, smooth=True),
     ),
     SumMetric(
         name="f1", title="F1", direction="higher", needs=("reply", "reference"),
         recipe="mean over replies of token F1 with the reference; lower-case white-space tokens; × 100",
-        citation="Miller et al. 2017 (ParlAI)",
+        citation="Miller et al. 2017 (ParlAI)", bounds=PERCENT,
         table=means(lambda outputs: [f1(o.reply or "", o.reference or "") for o in outputs]), finish=percent,
     ),
 )  # fmt: skip
@@ -115,6 +139,7 @@ def similarity(embedder: Embedder) -> SumMetric:
 
     return SumMetric(
         name="ses", title="SES", direction="higher", needs=("reply", "reference"), digits=3,
+        bounds=(-1.0, 1.0),
         recipe="mean cosine of the embeddings of reply and reference; all-MiniLM-L6-v2",
         citation="meed2; Reimers and Gurevych 2019", table=means(cosines), finish=mean,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from heartfelt.evaluation.metric import Metric, SumMetric, mean, means, percent
+from heartfelt.evaluation.metric import PERCENT, SHARE, Metric, SumMetric, mean, means, percent
 from heartfelt.evaluation.outputs import Output
 from heartfelt.evaluation.tokens import same
 
@@ -42,12 +42,12 @@ _MASKED = "copies of the true reply (but for case and spacing) masked, ties brok
 METRICS: tuple[Metric, ...] = (
     SumMetric(
         name="p_at_1", title="P@1,N", direction="higher", needs=("candidates", "scores", "answer"),
-        recipe=f"% of turns whose true reply ranks first among the N candidates given; {_MASKED}",
+        bounds=PERCENT, recipe=f"% of turns whose true reply ranks first among the N candidates given; {_MASKED}",
         citation="rashkin2019", table=means(_each(first)), finish=percent,
     ),
     SumMetric(
         name="mrr", title="MRR", direction="higher", needs=("candidates", "scores", "answer"), digits=3,
-        recipe=f"mean of 1 / rank of the true reply; {_MASKED}",
+        bounds=SHARE, recipe=f"mean of 1 / rank of the true reply; {_MASKED}",
         citation="Voorhees 1999", table=means(_each(reciprocal)), finish=mean,
     ),
 )  # fmt: skip

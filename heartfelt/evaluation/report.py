@@ -94,6 +94,8 @@ def panels(results: Sequence[Result]) -> list[Panel]:
         least = min(score.value if score.low is None else score.low for score in every)
         most = max(score.value if score.high is None else score.high for score in every)
         room = 0.04 * (most - least or abs(most) or 1)
+        if len(every) == 1:  # nothing to stand beside: from 0, so that the place says something
+            least, room = min(0.0, least), 0.04 * (abs(most) or 1)
         least, most = max(0.0, least - room) if least >= 0 else least - room, most + room
 
         scale = (least, most, name)

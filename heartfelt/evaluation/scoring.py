@@ -6,7 +6,7 @@ Interval(value=35.9, low=34.5, high=37.3, method='bootstrap')
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -14,14 +14,16 @@ import msgspec
 from heartfelt.dialogue import Value
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.evaluation import metrics as registry
-from heartfelt.evaluation.metric import Array, Metric
-from heartfelt.evaluation.outputs import Output, Outputs, script_of
+from heartfelt.evaluation.metric import Metric
+from heartfelt.evaluation.outputs import Output, Outputs
 from heartfelt.evaluation.overlap import Embedder, similarity
 from heartfelt.evaluation.uncertainty import (
     RESAMPLES,
     Interval,
     Paired,
     Sample,
+    Undefined,
+    Weights,
     draws,
     flips,
     holm,
@@ -75,6 +77,8 @@ def chosen(names: Iterable[str] | None, embedder: Embedder | None) -> list[Metri
     every = dict(registry.METRICS)
     if embedder is not None:
         every["ses"] = similarity(embedder)
+    if names is not None and "ses" in names and embedder is None:
+        raise InvalidValue("ses needs something to embed with: add --ses, which loads MiniLM")
     return list(every.values()) if names is None else [registry.find(name, every) for name in names]
 
 
@@ -90,6 +94,8 @@ def evaluate(
     weights = draws(sample.count, resamples, seed)
     asked = chosen(metrics, embedder)
     scores, skipped = _scores(asked, sample, weights, outputs)
+    bare = [name for name, score in scores.items() if score.low is None and resamples and sample.count > 1]
+    bounds = [f"{name} has no interval: it is undefined on some resamples" for name in bare]
     if metrics is None and embedder is None:
         skipped["ses"] = "no embedder was given (--ses loads MiniLM)"
     people = outputs.human()
@@ -104,12 +110,12 @@ def evaluate(
     header = outputs.header
     return Result(
         header.system, header.corpus, header.split, len(outputs.rows), sample.count, len(header.unmatched),
-        scores, beside, skipped, tuple(_notes(outputs)), resamples, seed,
+        scores, beside, skipped, (*_notes(outputs), *bounds), resamples, seed,
     )  # fmt: skip
 
 
 def _scores(
-    metrics: Sequence[Metric], sample: Sample, weights: Array, outputs: Outputs
+    metrics: Sequence[Metric], sample: Sample, weights: Weights, outputs: Outputs
 ) -> tuple[dict[str, Interval], dict[str, str]]:
     scores: dict[str, Interval] = {}
     skipped: dict[str, str] = {}
@@ -135,15 +141,24 @@ def _notes(outputs: Outputs) -> Iterable[str]:
     """What a reader should know before comparing the figures."""
     if unmatched := len(outputs.header.unmatched):
         yield f"{unmatched:,} rows of {outputs.header.source} answer no turn of {outputs.header.corpus}"
-    strange = [
-        row for row in outputs.rows
-        if len({script_of(row.reply or ""), script_of(row.reference or "")} - {""}) > 1
-    ]  # fmt: skip
-    if strange:
-        yield f"{len(strange):,} replies are in another script than the reference; first {strange[0].name}"
+    if outputs.candidates:
+        yield f"P@1,N and MRR: N = {outputs.candidates:,} candidates a turn"
+    if {"reply", "reference"} <= outputs.fields and _lower(outputs, "reply") > 0.95 > 2 * _lower(
+        outputs, "reference"
+    ):
+        yield (
+            "the replies are in lower case, as in the peers' files, and the references are not, so figures that "
+            "count tokens are too low; --spelling peers spells both alike"
+        )
     silent = sum(row.guesses == () for row in outputs.rows)
     if silent:
         yield f"{silent:,} turns ({silent / len(outputs.rows):.0%}) have no emotion guess and count as wrong"
+
+
+def _lower(outputs: Outputs, name: str) -> float:
+    """The share of replies or references without a capital."""
+    texts: list[str] = [getattr(row, name) for row in outputs.rows]
+    return sum(text == text.lower() for text in texts) / len(texts)
 
 
 def shared(a: Outputs, b: Outputs) -> tuple[list[Output], list[Output]]:
@@ -165,6 +180,10 @@ def compare(
     partly: bool = False,
 ) -> Comparison:
     """Test every metric between two systems. `partly`: on the shared turns, if they differ."""
+    if a.header.corpus and b.header.corpus and a.header.corpus != b.header.corpus:
+        raise InvalidValue(
+            f"{a.header.system} answers {a.header.corpus} and {b.header.system} {b.header.corpus}: they do not compare"
+        )
     ours, theirs = shared(a, b)
     only_a, only_b = len(a.rows) - len(ours), len(b.rows) - len(theirs)
     if (only_a or only_b) and not partly:
@@ -174,14 +193,18 @@ def compare(
     results: dict[str, Paired] = {}
     skipped: dict[str, str] = {}
     for metric in chosen(metrics, embedder):
-        if reason := metric.lacks(a.fields & b.fields, a.header.language):
-            skipped[metric.name] = reason.replace("the outputs have", "one of the two has")
+        # Each side for itself: one may give a distribution and the other ranked guesses.
+        lacking = [(side, metric.lacks(side.fields, side.header.language)) for side in (a, b)]
+        if reasons := [r.replace("the outputs", side.header.system) for side, r in lacking if r]:
+            skipped[metric.name] = reasons[0].replace(" have no", " has no").replace(" are in", " is in")
             continue
-        result = paired(metric, first, second, weights, swaps)
-        if math.isnan(result.difference.value):
-            skipped[metric.name] = metric.undefined
-        else:
-            results[metric.name] = result
+        if "candidates" in metric.needs and a.candidates != b.candidates:
+            skipped[metric.name] = f"{a.candidates} candidates a turn against {b.candidates} do not compare"
+            continue
+        try:
+            results[metric.name] = paired(metric, first, second, weights, swaps)
+        except Undefined as problem:
+            skipped[metric.name] = str(problem)
     corrected = holm([result.p for result in results.values()])
     tests = {name: Test(result, p) for (name, result), p in zip(results.items(), corrected, strict=True)}
     return Comparison(
@@ -237,26 +260,47 @@ def leaderboard(
         raise InvalidValue(f"two outputs files are of the system '{twice[0]}'; give one of them another name")
     wanted = None if metrics is None else list(dict.fromkeys([by, *metrics]))
     scored = [(evaluate(outputs, wanted, resamples, seed, embedder), outputs) for outputs in systems]
-    sign = 1 if metric.direction == "lower" else -1
-    scored.sort(key=lambda pair: (by not in pair[0].scores, sign * _value(pair[0], by), pair[0].system))
+    worse = _worse(metric, [result for result, _ in scored])
+    scored.sort(key=lambda pair: (by not in pair[0].scores, worse(pair[0]), pair[0].system))
     best: dict[frozenset[tuple[str, int]], Outputs] = {}  # the first system on each set of turns
     tests: dict[str, float] = {}
+    notes: list[str] = []
     for result, outputs in scored:
         first = best.setdefault(frozenset(outputs.keys), outputs)
         if first is not outputs and by in result.scores and result.dialogues > 1 and resamples:
-            tests[result.system] = compare(first, outputs, [by], resamples, seed, embedder).tests[by].paired.p
-    notes = []
+            versus = compare(first, outputs, [by], resamples, seed, embedder)
+            if by in versus.tests:
+                tests[result.system] = versus.tests[by].paired.p
+            else:
+                notes.append(f"{result.system} is not tested: {versus.skipped[by]}")
     if len(best) > 1:
         notes.append(
             f"the systems answer {len(best)} different sets of turns: rank within one; across sets compare the "
-            "figures at a fixed size (@10k)"
+            "figures at a fixed size (@10k), if the sets are alike in kind"
         )
     p = dict(zip(tests, holm(list(tests.values())), strict=True))
     return Leaderboard(by, tuple(result for result, _ in scored), p, tuple(notes))
 
 
-def _value(result: Result, name: str) -> float:
-    return result.scores[name].value if name in result.scores else 0.0
+def _worse(metric: Metric, results: Sequence[Result]) -> Callable[[Result], float]:
+    """How far from good a system is: by the metric's direction, or from the human figure where it has none."""
+    by = metric.name
+    sign = 1 if metric.direction == "lower" else -1
+    people = human_of(results, by)
+    if metric.direction == "none" and people is None:
+        raise InvalidValue(
+            f"{by} has no better and worse of its own, and without references there is no human figure to be near; "
+            "rank by another metric"
+        )
+
+    def worse(result: Result) -> float:
+        if by not in result.scores:
+            return 0.0
+        value = result.scores[by].value
+        goal = result.human.get(by, people)
+        return abs(value - goal.value) if metric.direction == "none" and goal else sign * value
+
+    return worse
 
 
 def to_json(result: Result | list[Result] | Comparison | Leaderboard) -> str:

@@ -1,7 +1,9 @@
 """Results as tables for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
 from heartfelt.evaluation.metric import Metric
@@ -51,17 +53,54 @@ def brief(score: Interval | None, name: str) -> str:
     return f"{number(score.value, name)}±{number((score.high - score.low) / 2, name)}"
 
 
-def _figures(*columns: str) -> Table:
-    """A table whose columns, but the first, hold figures, which are not broken."""
-    made = table(columns[0])
-    for column in columns[1:]:
-        made.add_column(printable(column), justify="right", no_wrap=True)
-    return made
+class Figures:
+    """A table of figures. Columns that do not fit beside each other stand below, under the first column again:
+    neither a name nor a figure is ever cut."""
+
+    def __init__(self, *columns: str, folded: bool = False) -> None:
+        """folded: headings may take two lines."""
+        self.columns = [printable(column) for column in columns]
+        self.rows: list[tuple[str, ...]] = []
+        self.folded = folded
+
+    def add_row(self, *cells: str) -> None:
+        self.rows.append(tuple(map(printable, cells)))
+
+    def _width(self, column: int) -> int:
+        cells = max((cell_len(row[column]) for row in self.rows), default=0)
+        words = self.columns[column].split(" ") if self.folded and column else [self.columns[column]]
+        halves = ((" ".join(words[:i]), " ".join(words[i:])) for i in range(len(words)))
+        return max(cells, min(max(map(cell_len, lines)) for lines in halves))
+
+    def _blocks(self, width: int) -> Iterator[list[int]]:
+        block, used = [0], self._width(0)
+        for column in range(1, len(self.columns)):
+            needed = 2 + self._width(column)
+            if used + needed > width and len(block) > 1:
+                yield block
+                block, used = [0], self._width(0)
+            block.append(column)
+            used += needed
+        yield block
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, block in enumerate(self._blocks(options.max_width)):
+            if number:
+                yield ""
+            made = table()
+            for column in block:
+                made.add_column(
+                    self.columns[column], justify="right" if column else "left", no_wrap=not (self.folded and column),
+                    width=self._width(column),
+                )  # fmt: skip
+            for row in self.rows:
+                made.add_row(*(row[column] for column in block))
+            yield made
 
 
-def of_results(results: Sequence[Result]) -> Table:
+def of_results(results: Sequence[Result]) -> Figures:
     """Metrics down, systems across, the human figure last."""
-    rows = _figures("", *(result.system for result in results), "human")
+    rows = Figures("", *(result.system for result in results), "human")
     rows.add_row("turns", *(f"{result.turns:,}" for result in results), "")
     names = [name for name in (*METRICS, "ses") if any(name in result.scores for result in results)]
     for name in names:
@@ -70,8 +109,8 @@ def of_results(results: Sequence[Result]) -> Table:
     return rows
 
 
-def of_comparison(comparison: Comparison) -> Table:
-    rows = _figures("", comparison.a, comparison.b, "difference", "p", "p (Holm)", "")
+def of_comparison(comparison: Comparison) -> Figures:
+    rows = Figures("", comparison.a, comparison.b, "difference", "p", "p (Holm)", "")
     for name, test in comparison.tests.items():
         pair = test.paired
         rows.add_row(
@@ -81,21 +120,19 @@ def of_comparison(comparison: Comparison) -> Table:
     return rows
 
 
-def of_leaderboard(board: Leaderboard, metrics: Sequence[str] = ()) -> Table:
+def of_leaderboard(board: Leaderboard, metrics: Sequence[str] = ()) -> Figures:
     """Systems down, metrics across."""
     asked = dict.fromkeys((board.by, *(metrics or HEADLINE)))
     names = [name for name in asked if any(name in result.scores for result in board.results)]
-    rows = _figures("system", "turns", *map(heading, names), "p vs best")
-    for column in rows.columns[2:]:
-        column.no_wrap = False  # headings may take two lines; figures have no space to break at
+    rows = Figures("system", "turns", *map(heading, names), "p vs best", folded=True)
     people = {name: human_of(board.results, name) for name in names}
     if any(people.values()):
         figures = ["" if figure is None else number(figure.value, name) for name, figure in people.items()]
-        rows.add_row("human", "", *figures, "", style="dim")
+        rows.add_row("human", "", *figures, "")
     for result in board.results:
         p = board.p.get(result.system)
         rows.add_row(
-            printable(result.system), f"{result.turns:,}", *(brief(result.scores.get(name), name) for name in names),
+            result.system, f"{result.turns:,}", *(brief(result.scores.get(name), name) for name in names),
             "" if p is None else f"{p:.3f}",
         )  # fmt: skip
     return rows

@@ -12,8 +12,13 @@ def whitespace(text: str) -> list[str]:
 
 
 def parlai(text: str) -> list[str]:
-    """Lower-cased, . , ; : ! ' ? and … cut off: the tokens that rashkin2019's BLEU was counted on."""
+    """Lower-cased, . , ; : ! ' ? and ... cut off: ParlAI's cut, "..." whole as it means it, and lower case."""
     return _PUNCTUATION.sub(r" \1 ", text.lower()).split()
+
+
+def rashkin(text: str) -> list[str]:
+    """The tokens of facebookresearch's EmpatheticDialogues: case kept, and every full stop of "..." a token."""
+    return re.sub(r"([.,;:!'?])", r" \1 ", text).split()
 
 
 def ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:

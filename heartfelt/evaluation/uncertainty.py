@@ -5,8 +5,8 @@ or swaps whole dialogues ("clusters"). Everything is seeded, and a resample is a
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ LEVEL = 0.95
 RESAMPLES = 1000
 
 Finish = Callable[[Array], Array]
+Weights = NDArray[np.uint8]  # resamples × clusters
 
 
 class Interval(Value, frozen=True):
@@ -49,28 +50,46 @@ class Paired(Value, frozen=True):
     b: float
     difference: Interval
     p: float  # paired permutation, two-sided
-    p_bootstrap: float | None = None  # twice the share of resamples on the other side of 0; None for types
 
 
-def draws(clusters: int, resamples: int = RESAMPLES, seed: int = 0) -> Array:
+class Undefined(Exception):
+    """A comparison that cannot be made honestly; the message says why."""
+
+
+def _blocks(clusters: int, resamples: int) -> Iterator[slice]:
+    """The resamples in parts of about 32 MB as floats, so that 100,000 of them do not take gigabytes."""
+    size = max(1, (1 << 22) // max(1, clusters))
+    return (slice(start, min(start + size, resamples)) for start in range(0, resamples, size))
+
+
+def draws(clusters: int, resamples: int = RESAMPLES, seed: int = 0) -> Weights:
     """Resamples × clusters: how often each cluster is drawn. One for all metrics of a table."""
     random = np.random.default_rng(seed)
-    picks = random.integers(clusters, size=(resamples, clusters))
-    picks += np.arange(resamples)[:, None] * clusters
-    return (
-        np.bincount(picks.ravel(), minlength=resamples * clusters).reshape(resamples, clusters).astype(float)
-    )
+    weights = np.empty((resamples, clusters), np.uint8)  # a cluster is drawn once on average, 255 times never
+    for block in _blocks(clusters, resamples):
+        part = weights[block]
+        picks = random.integers(clusters, size=part.shape) + np.arange(len(part))[:, None] * clusters
+        part[:] = np.bincount(picks.ravel(), minlength=part.size).reshape(part.shape)
+    return weights
 
 
-def flips(clusters: int, resamples: int = RESAMPLES, seed: int = 0) -> Array:
+def flips(clusters: int, resamples: int = RESAMPLES, seed: int = 0) -> Weights:
     """Resamples × clusters of 0 and 1: whose outputs change places."""
-    return np.random.default_rng(seed).integers(2, size=(resamples, clusters)).astype(float)
+    return np.random.default_rng(seed).integers(2, size=(resamples, clusters), dtype=np.uint8)
+
+
+def weighted(weights: NDArray[Any], values: Array) -> Array:
+    """weights @ values, as floats a block at a time."""
+    sums = np.empty((len(weights), values.shape[1]))
+    for block in _blocks(weights.shape[1], len(weights)):
+        sums[block] = weights[block].astype(np.float64) @ values
+    return sums
 
 
 def percentiles(values: Array, level: float = LEVEL) -> tuple[float, float]:
-    """The middle `level` of the resampled values. Resamples on which the metric is undefined do not count."""
+    """The middle `level` of the resampled values."""
     tail = (1 - level) / 2
-    low, high = np.nanquantile(values, [tail, 1 - tail])
+    low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
 
 
@@ -89,6 +108,11 @@ def normal(value: float, without: Array, level: float = LEVEL) -> tuple[float, f
     error = float(np.sqrt((count - 1) / count * np.sum((without - without.mean()) ** 2)))
     z = float(norm.ppf((1 + level) / 2))
     return value - z * error, value + z * error
+
+
+def _clipped(ends: tuple[float, float], bounds: tuple[float, float]) -> tuple[float, float]:
+    """An interval without what cannot be."""
+    return max(ends[0], bounds[0]), min(ends[1], bounds[1])
 
 
 class Sample:
@@ -122,7 +146,7 @@ class Sample:
         return self._parts[metric.types]
 
 
-def interval(metric: Metric, sample: Sample, weights: Array) -> Interval:
+def interval(metric: Metric, sample: Sample, weights: Weights) -> Interval:
     """The metric with its 95 % interval: bootstrap percentiles for sums, the jackknife for types.
 
     A resample with replacement repeats dialogues and so can only lose types: the bootstrap's whole interval
@@ -135,16 +159,18 @@ def interval(metric: Metric, sample: Sample, weights: Array) -> Interval:
         value = float(metric.finish(table.values.sum(axis=0), table.columns))
         if np.isnan(value) or not enough:
             return Interval(value)
-        resampled = metric.finish(weights @ table.values, table.columns)
-        bounds = reflected(value, resampled) if metric.distance else percentiles(resampled)
-        return Interval(value, *bounds, "bootstrap")
+        resampled = metric.finish(weighted(weights, table.values), table.columns)
+        if not np.isfinite(resampled).all():  # an interval of those that are left would be too narrow
+            return Interval(value)
+        ends = reflected(value, resampled) if metric.distance else percentiles(resampled)
+        return Interval(value, *_clipped(ends, metric.bounds), "bootstrap")
     assert isinstance(metric, TypeMetric)
     if not enough:
         return Interval(metric.value(sample.outputs))
     value, without = leave_one_out(metric, sample)
     if np.isnan(without).any():
         return Interval(value)
-    return Interval(value, *normal(value, without), "jackknife")
+    return Interval(value, *_clipped(normal(value, without), metric.bounds), "jackknife")
 
 
 def leave_one_out(metric: TypeMetric, sample: Sample) -> tuple[float, Array]:
@@ -165,8 +191,8 @@ def leave_one_out(metric: TypeMetric, sample: Sample) -> tuple[float, Array]:
     return metric.finish(spectrum), values
 
 
-def paired(metric: Metric, a: Sample, b: Sample, weights: Array, swaps: Array) -> Paired:
-    """Compare two systems whose i-th outputs answer the same turn."""
+def paired(metric: Metric, a: Sample, b: Sample, weights: Weights, swaps: Weights) -> Paired:
+    """Compare two systems whose i-th outputs answer the same turn; Undefined where that has no answer."""
     if [(o.dialogue, o.turn) for o in a.outputs] != [(o.dialogue, o.turn) for o in b.outputs]:
         raise InvalidValue("two systems are compared on the same turns, in the same order")
     if a.count < 2 or not len(weights) or not len(swaps):
@@ -177,30 +203,46 @@ def paired(metric: Metric, a: Sample, b: Sample, weights: Array, swaps: Array) -
     return _paired_types(metric, a, b, swaps)
 
 
-def _paired_sums(metric: SumMetric, a: Table, b: Table, weights: Array, swaps: Array) -> Paired:
+def _paired_sums(metric: SumMetric, a: Table, b: Table, weights: Weights, swaps: Weights) -> Paired:
+    # Each side's own value is that of `evaluate`. Sides that were mixed are finished on the columns of both;
+    # a metric takes no notice of labels whose sums are 0.
+    value_a, value_b = (float(metric.finish(t.values.sum(axis=0), t.columns)) for t in (a, b))
+    gap = value_a - value_b
+    if np.isnan(gap):
+        raise Undefined(metric.undefined)
     columns: Columns = tuple(dict.fromkeys((*a.columns, *b.columns)))
     first, second = _spread(a, columns), _spread(b, columns)
 
     def finish(sums: Array) -> Array:
         return metric.finish(sums, columns)
 
-    value_a, value_b = float(finish(first.sum(axis=0))), float(finish(second.sum(axis=0)))
-    gap = value_a - value_b
     resampled = bootstrap_differences(first, second, finish, weights)
-    p = permutation_p(gap, permuted_differences(first, second, finish, swaps))
-    other = float(min((resampled <= 0).mean(), (resampled >= 0).mean()))
-    difference = Interval(gap, *percentiles(resampled), "bootstrap")
-    return Paired(value_a, value_b, difference, p, min(1.0, 2 * other))
+    permuted = permuted_differences(first, second, finish, swaps)
+    return _tested(metric, value_a, value_b, percentiles(resampled), permuted, "bootstrap")
 
 
-def bootstrap_differences(a: Array, b: Array, finish: Finish, weights: Array) -> Array:
+def _tested(
+    metric: Metric, a: float, b: float, ends: tuple[float, float], permuted: Array,
+    method: Literal["bootstrap", "jackknife"],
+) -> Paired:  # fmt: skip
+    """The comparison, unless chance has no value to hold it against: a NaN is not a smaller gap."""
+    if not (np.isfinite(permuted).all() and np.isfinite(ends).all()):
+        raise Undefined(
+            f"it is undefined when the two systems change places in some dialogues: {metric.undefined}"
+        )
+    reach = metric.bounds[1] - metric.bounds[0]
+    difference = Interval(a - b, *_clipped(ends, (-reach, reach)), method)
+    return Paired(a, b, difference, permutation_p(a - b, permuted))
+
+
+def bootstrap_differences(a: Array, b: Array, finish: Finish, weights: NDArray[Any]) -> Array:
     """a - b on each resample; the same dialogues are drawn for both."""
-    return finish(weights @ a) - finish(weights @ b)
+    return finish(weighted(weights, a)) - finish(weighted(weights, b))
 
 
-def permuted_differences(a: Array, b: Array, finish: Finish, swaps: Array) -> Array:
+def permuted_differences(a: Array, b: Array, finish: Finish, swaps: NDArray[Any]) -> Array:
     """a - b when, in a random half of the dialogues, the two systems change places."""
-    moved = swaps @ (b - a)
+    moved = weighted(swaps, b - a)
     return finish(a.sum(axis=0) + moved) - finish(b.sum(axis=0) - moved)
 
 
@@ -217,9 +259,11 @@ def _spread(table: Table, columns: Columns) -> Array:
     return values
 
 
-def _paired_types(metric: TypeMetric, a: Sample, b: Sample, swaps: Array) -> Paired:
+def _paired_types(metric: TypeMetric, a: Sample, b: Sample, swaps: Weights) -> Paired:
     (value_a, without_a), (value_b, without_b) = leave_one_out(metric, a), leave_one_out(metric, b)
     gap = value_a - value_b
+    if np.isnan(gap):
+        raise Undefined(metric.undefined)
     numbers: dict[Hashable, int] = {}
     (ids_a, at_a, counts_a), (ids_b, at_b, counts_b) = (_flat(s.parts(metric), numbers) for s in (a, b))
     size = len(numbers)
@@ -232,8 +276,8 @@ def _paired_types(metric: TypeMetric, a: Sample, b: Sample, swaps: Array) -> Pai
         permuted[i] = metric.finish(spectrum_of(ours.astype(np.int64))) - metric.finish(
             spectrum_of(theirs.astype(np.int64))
         )
-    difference = Interval(gap, *normal(gap, without_a - without_b), "jackknife")
-    return Paired(value_a, value_b, difference, permutation_p(gap, permuted))
+    ends = normal(gap, without_a - without_b)
+    return _tested(metric, value_a, value_b, ends, permuted, "jackknife")
 
 
 def _flat(

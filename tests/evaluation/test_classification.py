@@ -1,5 +1,7 @@
 """Accuracy, precision, recall, F1 and calibration, by hand."""
 
+import math
+
 import pytest
 
 from heartfelt.evaluation import METRICS, Output
@@ -24,14 +26,17 @@ def test_accuracy_by_hand() -> None:
 def test_distributions_rank_by_probability_and_ties_by_name() -> None:
     rows = [
         Output("1", 1, gold="sad", emotion={"sad": 0.2, "angry": 0.5, "afraid": 0.3}),
-        Output("2", 1, gold="afraid", emotion={"sad": 0.5, "afraid": 0.5}),
+        Output("2", 1, gold="afraid", emotion={"sad": 0.5, "afraid": 0.5, "angry": 0.0}),
     ]
     assert value("accuracy_1", rows) == 1 / 2
     assert value("accuracy_3", rows) == 1
 
 
 def test_top_five_of_a_system_that_names_one_is_undefined() -> None:
-    assert value("accuracy_5", guessed(("a", "a"))) != value("accuracy_5", guessed(("a", "a")))  # NaN
+    assert math.isnan(value("accuracy_5", guessed(("a", "a"))))
+    # One deep answer among shallow ones makes no top three; no answer is wrong, not shallow.
+    assert math.isnan(value("accuracy_3", guessed(("a", "abc"), ("b", "b"))))
+    assert value("accuracy_3", guessed(("a", "abc"), ("b", ""))) == 1 / 2
 
 
 def test_precision_recall_f1_by_hand() -> None:

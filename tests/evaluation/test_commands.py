@@ -137,6 +137,51 @@ def test_leaderboard(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     assert (folder / "all.html").exists()
 
 
+@pytest.mark.parametrize("command", [("evaluate", "x1.jsonl", "x2.jsonl", "x3.jsonl"), ("leaderboard", ".")])
+def test_eighty_columns_hold_whole_names_and_figures(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("heartfelt.terminal.PIPED_WIDTH", 80)
+    names = [f"a-system-with-a-rather-long-name-{i}" for i in (1, 2, 3)]
+    for i, name in enumerate(names, 1):
+        write(tmp_path / f"x{i}.jsonl", outputs(name, [f"human said {j % i}" for j in range(12)], "x"))
+    said = run(command[0], *(tmp_path / file for file in command[1:]), "--resamples", "20")
+    table = said.out.partition("not computed")[0].partition("±:")[0]
+    assert max(map(len, table.splitlines())) <= 80
+    assert all(name in table for name in names)
+    assert "…" not in table
+    if command[0] == "leaderboard":
+        assert re.search(r" p vs\n.* best$", table, re.M)
+        assert re.search(r" [01]\.\d{3}$", table, re.M)
+    assert len(re.findall(r"^(?:turns|system) ", table, re.M)) > 1  # blocks, one below the other
+
+
+def test_two_files_of_one_system_are_told_apart(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    write(folder / "c.jsonl", read(folder / "a.jsonl"))
+    said = run("evaluate", folder / "a.jsonl", folder / "b.jsonl", folder / "c.jsonl", "--resamples", "0")
+    assert said.out.split()[:6] == ["parrot", "(a)", "listener", "parrot", "(c)", "human"]
+
+
+def test_a_lone_system_stands_on_a_scale_from_0(tmp_path: Path) -> None:
+    """Accuracy 1 of 2 without an interval: the scale runs from 0 to .5 and a little."""
+    from heartfelt.evaluation import evaluate
+    from heartfelt.evaluation.report import panels
+
+    rows = tuple(Output(str(i), 1, gold="sad", guesses=(guess,)) for i, guess in enumerate(("sad", "angry")))
+    [panel] = panels([evaluate(Outputs(Header("x"), rows), ["accuracy_1"], 0)])
+    assert (panel.least, panel.most) == ("0.0000", "0.5200")
+    assert panel.marks[0].at == pytest.approx(0.5 / 0.52)
+
+
+def test_a_name_cannot_move_the_cursor(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
+    write(folder / "a.jsonl", outputs("par\x1b[2Jrot", ["a b"] * 11, "x"))
+    for command in (("evaluate",), ("compare", "--shared")):
+        said = run(*command, folder / "a.jsonl", folder / "b.jsonl", "--resamples", "20")
+        assert said.code == 0
+        assert "\x1b[2J" not in said.out
+        assert "par [2Jrot" in said.out
+
+
 def test_metrics(run) -> None:  # type: ignore[no-untyped-def]
     said = run("metrics", "--json")
     listed = {metric["name"]: metric for metric in json.loads(said.out)}
@@ -167,17 +212,42 @@ def test_import_and_formats(run, fixtures: Path, tmp_path: Path) -> None:  # typ
     assert scored.code == 0
 
 
+def test_two_files_of_one_name_do_not_overwrite_each_other(run, fixtures: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    from heartfelt import corpora
+    from heartfelt.dialogue import examples
+
+    [turn, *_] = [e for d in corpora.load("empathetic_dialogues", "test", data=fixtures) for e in examples(d)]
+    files = [tmp_path / folder / "mine.csv" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(f"dialogue,turn,reply\n{turn.dialogue.id},{turn.index},{file.parent.name}\n")
+    to = ("--to", tmp_path / "out", "--data", fixtures)
+    said = run("outputs", "import", "table", *files, *to)
+    assert said.code == 2
+    assert "both hold a system 'mine'; import one of them with --name" in said.err
+    assert not (tmp_path / "out").exists()  # nothing was written
+    assert run("outputs", "import", "table", files[0], *to).code == 0
+    assert run("outputs", "import", "table", files[1], *to, "--name", "other").code == 0
+    assert [read(tmp_path / "out" / f"{name}.jsonl").rows[0].reply for name in ("mine", "other")] == [
+        "a",
+        "b",
+    ]
+    assert "--name is for one system" in run("outputs", "import", "table", *files, *to, "--name", "x").err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("evaluate", "none.jsonl"), "There is no file none.jsonl"),
         (("evaluate", "{folder}/a.jsonl", "--metric", "bleu"), "There is no metric 'bleu'. Did you mean"),
-        (("leaderboard", "{folder}/empty"), "There is no .jsonl outputs file in"),
+        (("leaderboard", "{folder}/none"), "There is no folder"),
+        (("evaluate", "{folder}/a.jsonl", "--metric", "ses"), "add --ses"),
         (
             ("outputs", "import", "moel2", "x", "--to", "y"),
             "There is no importer 'moel2'. Did you mean 'moel'?",
         ),
         (("evaluate", "{folder}/a.jsonl", "--ses"), "pip install 'heartfelt[similarity]'"),
+        (("evaluate", "{folder}/a.jsonl", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("evaluate",), "Missing argument"),
     ],
 )

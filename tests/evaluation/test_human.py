@@ -123,7 +123,7 @@ def test_bradley_terry_by_hand() -> None:
     assert (first.system, second.system) == ("a", "b")
     assert first.strength == pytest.approx(math.log(3) / 2)
     assert second.strength == pytest.approx(-math.log(3) / 2)
-    assert first.low < first.strength < first.high
+    assert first.low is not None and first.high is not None and first.low < first.strength < first.high
     assert (first.wins, first.comparisons) == (30, 40)
 
 
@@ -138,6 +138,7 @@ def test_bradley_terry_finds_the_strengths_that_made_the_games() -> None:
     assert [strength.system for strength in ranking] == ["w", "x", "y", "z"]
     for strength in ranking:
         assert strength.strength == pytest.approx(truth[strength.system], abs=0.15)
+        assert strength.high is not None and strength.low is not None
         assert strength.high - strength.low < 0.4
 
 
@@ -162,10 +163,14 @@ def test_bradley_terry_refuses_what_cannot_be_ranked() -> None:
 
 
 def test_sample_sizes_by_hand() -> None:
-    """(1.95996 + 0.84162)² = 7.8489; half a deviation: 2·7.8489·4 = 62.8. Six in ten: (.98 + .4123)² / .01."""
-    assert human.sample_size(0.5, 1.0) == 63
+    """64 and 253 a group: Cohen's tables for t. Six in ten: (.98 + .4123)² / .01.
+
+    By the normal distribution, (1.95996 + 0.84162)² = 7.8489, it would be 2·7.8489·4 = 62.8.
+    """
+    assert human.sample_size(0.5, 1.0) == 64
+    assert human.sample_size(-1.0, 2.0) == 64
+    assert human.sample_size(0.25, 1.0) == 253
     assert human.preference_size(0.6) == 194
-    assert human.sample_size(0.25, 1.0) == 252
     with pytest.raises(InvalidValue):
         human.sample_size(0, 1)
     with pytest.raises(InvalidValue):
@@ -178,3 +183,59 @@ def test_the_sample_size_has_the_power_it_promises() -> None:
     a, b = random.normal(0.5, 1, (2000, n)), random.normal(0, 1, (2000, n))
     found = stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05
     assert 0.77 <= found.mean() <= 0.83
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: human.mean([1, math.inf]), "rating 2 is inf"),
+        (lambda: human.mean([1e300, 2]), "rating 1 is 1e"),
+        (lambda: human.mean([[1, 2], [3]]), "not a list of numbers"),
+        (lambda: human.mean(["good"]), "not a list of numbers"),
+        (lambda: human.mean([1, 2], level=1.0), "a confidence level lies between 0 and 1, not at 1.0"),
+        (lambda: human.wilson(1.5, 3), "1.5 of 3 is not a proportion"),
+        (lambda: human.wilson(1, math.nan), "1 of nan is not a proportion"),
+        (lambda: human.wilson(1, 3, level=0), "confidence level"),
+        (lambda: human.welch([1, math.nan], [2, 3]), "rating 2 is nan"),
+        (lambda: human.welch([1, 2], [2, 3], level=1.0), "confidence level"),
+        (lambda: human.fleiss_kappa([[3, 0], [3]]), "item 2 has 1 columns, item 1 has 2"),
+        (lambda: human.fleiss_kappa([[2.5, 0.5], [3, 0]]), "item 1 has 2.5 in category 1, not a count"),
+        (lambda: human.fleiss_kappa([[4, -1], [3, 0]]), "item 1 has -1 in category 2, not a count"),
+        (lambda: human.fleiss_kappa([[3, math.nan]]), "item 1 holds nan"),
+        (lambda: human.fleiss_kappa([1, 2]), "not rows of numbers"),
+        (lambda: human.fleiss_kappa([[3, None]]), "item 1 has nan in category 2, not a count"),
+        (lambda: human.fleiss_kappa([[3, 0]], resamples=-1), "-1 is not a number of them"),
+        (lambda: human.krippendorff_alpha([[1, 2], [1]]), "item 2 has 1 columns"),
+        (lambda: human.krippendorff_alpha([[1, math.inf]]), "item 1 holds inf"),
+        (lambda: human.krippendorff_alpha([[1, math.nan]]), "what was not rated is None"),
+        (lambda: human.krippendorff_alpha([["a", "b"]]), "not rows of numbers"),
+        (
+            lambda: human.krippendorff_alpha([[1, 2]], "metric"),
+            "there is no scale 'metric'; there is: nominal",
+        ),
+        (lambda: human.krippendorff_alpha([[1, -2], [2, 2]], "ratio"), "starts at 0"),
+        (lambda: human.bradley_terry([("a", "b", math.nan)]), "comparison 1"),
+        (lambda: human.bradley_terry([("a", "b")]), "comparison 1"),
+        (lambda: human.bradley_terry([("a", "b", 1)] * 3, prior=0), "infinite; give a prior"),
+        (lambda: human.bradley_terry([("a", "b", 1)] * 3, prior=math.nan), "a prior is"),
+        (lambda: human.sample_size(math.nan, 1), "not 0"),
+        (lambda: human.sample_size(1, math.inf), "not 0"),
+        (lambda: human.sample_size(1, 0), "positive deviation"),
+        (lambda: human.sample_size(1, 1, level=1.0), "confidence level"),
+        (lambda: human.preference_size(0.6, power=1.0), "power lies"),
+    ],
+)
+def test_bad_input_is_one_line(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidValue) as refusal:
+        call()
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_no_resamples_no_interval_and_no_nan() -> None:
+    kappa, alpha = human.fleiss_kappa(TEXTBOOK, 0), human.krippendorff_alpha(RELIABILITY, resamples=0)
+    for estimate in (kappa, alpha):
+        assert (estimate.low, estimate.high) == (None, None)
+        assert estimate.reason == "no resamples were asked for, so there is no interval"
+    first, _second = human.bradley_terry([("a", "b", 1.0), ("a", "b", 0.0), ("a", "b", 1.0)], resamples=0)
+    assert (first.low, first.high) == (None, None)

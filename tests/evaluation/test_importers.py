@@ -145,12 +145,80 @@ def test_tables(tmp_path: Path, name: str, text: str, keys: tuple[tuple[str, int
         ("mime", MIME.replace("Greedy:i am sorry .", "Greedy:"), ":11: an empty reply for turn 3 of c1"),
         ("table", "what,else\na,b\n", ":2: no reply; its column is called one of: reply"),
         ("table", "reply,dialogue,turn\na,c1,first\n", "the turn is 'first', not a number"),
-        ("table", "reply,turn\na\n", "1 fields where the header has 2"),
+        ("table", "reply,turn\na\n", "1 fields where the header has 2$"),  # no word of --strict
+        ("table", "reply,turn,reply\na,1,b\n", ":1: two columns are called 'reply'$"),
     ],
 )
 def test_bad_files_are_refused_by_line(tmp_path: Path, importer: str, text: str, message: str) -> None:
     with pytest.raises(BadData, match=message):
         importers.load(importer, written(tmp_path, "x.csv", text), CORPUS, HEADER)
+
+
+TWICE = [
+    Dialogue("t1", (Turn("speaker", "I won!"), Turn("listener", "That is great!")), emotion="joyful"),
+    Dialogue("t2", (Turn("speaker", "I lost."), Turn("listener", "That is great.")), emotion="sad"),
+    Dialogue("t3", (Turn("speaker", "I sleep."), Turn("listener", "So do I.")), emotion="sad", language="ar"),
+]
+
+
+def test_a_reference_that_fits_two_turns_is_not_guessed(tmp_path: Path) -> None:
+    """Without context the second and third row fit t1 and t2; the emotion of the fourth tells them apart."""
+    text = (
+        "reply,reference,emotion\na,So do I,\nb,That is great,\nc,That is great,proud\nd,That is great,sad\n"
+    )
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert [(row.dialogue, row.reply, row.gold) for row in outputs.rows] == [
+        ("t3", "a", "sad"),
+        ("t2", "d", "sad"),
+    ]
+    why = "(ambiguous: fits 2 turns; give a context, or dialogue and turn)"
+    assert outputs.header.unmatched == (f"line 3: That is great {why}", f"line 4: That is great {why}")
+    text = "reply,reference,emotion\na,That is great,sad\nb,That is great,sad\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.keys == (("t2", 1),)  # the second is not sent to t1
+    text = "reply,reference,context\nb,That is great,I lost\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.keys == (("t2", 1),)
+
+
+def test_an_emotion_unlike_the_corpuss_is_kept_and_listed(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn,emotion\na,t1,1,sad\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.rows[0].gold == "sad"
+    assert outputs.header.disputed == ("turn 1 of t1",)
+    assert complete(outputs, TWICE).rows[0].gold == "sad"
+
+
+def test_a_second_row_for_a_turn_is_called_so(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn\na,t1,1\nb,t1,1\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+    assert outputs.header.unmatched == ("line 3: b (a second row for the turn of line 2)",)
+
+
+def test_a_reference_that_is_not_the_turns_is_listed(tmp_path: Path) -> None:
+    text = "reply,dialogue,turn,reference\na,c1,3,Oh_comma_ I am sorry\nb,c2,1,Hi\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), CORPUS, HEADER)
+    assert outputs.keys == (("c1", 3),)  # ED's own way to write a comma
+    assert outputs.header.unmatched[0].startswith(
+        "line 3: Hi (the corpus has another reference there: That's great"
+    )
+    text = "reply,reference\na,That is great\n"
+    with pytest.raises(BadData, match=r"the first: line 2: That is great \(ambiguous: fits 2 turns"):
+        importers.load("table", written(tmp_path, "a.csv", text), TWICE, HEADER)
+
+
+def test_eds_own_turn_column_counts_from_one(tmp_path: Path) -> None:
+    text = "reply,conv_id,utterance_idx\na,c1,4\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), CORPUS, HEADER)
+    assert outputs.keys == (("c1", 3),)
+    with pytest.raises(BadData, match="2: utterance_idx is 0; it counts from 1"):
+        importers.load("table", written(tmp_path, "a.csv", text.replace("4", "0")), CORPUS, HEADER)
+
+
+def test_the_language_is_the_corpuss(tmp_path: Path) -> None:
+    text = "reply,reference\na,So do I\n"
+    [outputs] = importers.load("table", written(tmp_path, "a.csv", text), TWICE[2:], HEADER)
+    assert outputs.header.language == "ar"
 
 
 def test_unknown_format() -> None:
@@ -168,6 +236,25 @@ def test_complete_from_the_corpus() -> None:
     assert (row.reference, row.gold, row.context[-1]) == ("Oh, I'm sorry!", "sad", "My dog isn't well...")
     with pytest.raises(BadData, match="x, row 1: the corpus has no turn 9 of c1"):
         complete(Outputs(Header("x"), (Output("c1", 9, reply="oh no"),)), CORPUS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"reference": "What?"},
+            "x, row 1: the reference of turn 1 of c1 is 'What\\?', in the corpus 'Why's that\\?'",
+        ),
+        ({"gold": "angry"}, "x, row 1: the gold of turn 1 of c1 is 'angry', in the corpus 'sad'"),
+    ],
+)
+def test_what_the_corpus_says_otherwise(fields: dict[str, str], message: str) -> None:
+    with pytest.raises(BadData, match=message):
+        complete(Outputs(Header("x"), (Output("c1", 1, reply="oh", **fields),)), CORPUS)  # type: ignore[arg-type]
+    spelt = Outputs(Header("x", "ed"), (Output("c1", 1, reply="oh", reference="why is that ?"),))
+    assert complete(spelt, CORPUS, "ed").rows[0].reference == "why is that ?"
+    with pytest.raises(BadData, match="x answers ed, as its header says, not esconv"):
+        complete(spelt, CORPUS, "esconv")
 
 
 def test_spelling_as_the_peers_do() -> None:

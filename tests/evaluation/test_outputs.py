@@ -27,7 +27,7 @@ def test_round_trip(tmp_path: Path) -> None:
         Header("mine", "empathetic_dialogues", "test", decoding="greedy", unmatched=("line 3: what",)),
         (
             Output("d1", 1, ("hi",), "oh no", "why ?", gold="sad", emotion={"sad": 0.7, "angry": 0.3}),
-            Output("d1", 3, ("hi", "you"), "I see", "هلا", gold="sad", emotion={"sad": 0.2, "angry": 0.8}),
+            Output("d1", 3, ("hi", "you"), "I see", "où ?", gold="sad", emotion={"sad": 0.2, "angry": 0.8}),
         ),
     )
     write(tmp_path / "o.jsonl", outputs)
@@ -45,7 +45,7 @@ def test_round_trip(tmp_path: Path) -> None:
         ([HEADER, row(log_likelihood=-3.0)], r":2: .*log_likelihood without tokens"),
         ([HEADER, row(log_likelihood=3.0, tokens=2)], r":2: .*a log_likelihood of 3.0"),
         ([HEADER, row(log_likelihood=-3.0, tokens=0)], r":2: .*0 tokens"),
-        ([HEADER, row().replace('"why ?"', "NaN")], r":2: not a Output"),
+        ([HEADER, row().replace('"why ?"', "NaN")], r":2: not an Output"),
         ([HEADER, row(emotion={"sad": 0.5})], r":2: .*adds up to 0.500, not 1"),
         ([HEADER, row(emotion={})], r":2: .*empty, negative or not finite"),
         ([HEADER, row(emotion={"sad": 1.0}, guesses=["sad"])], r":2: .*both emotion and guesses"),
@@ -55,7 +55,7 @@ def test_round_trip(tmp_path: Path) -> None:
         ([HEADER, row(turn=-1)], r":2: .*turn -1 is negative"),
         ([HEADER, row(dialogue=" ")], r":2: .*no dialogue id"),
         ([HEADER, row(answr=1)], r":2: .*unknown field `answr`"),
-        ([HEADER, row(), "{"], r":3: not a Output"),
+        ([HEADER, row(), "{"], r":3: not an Output"),
         ([HEADER, row(), row()], r"row 2: turn 1 of d1 came before, in row 1"),
         ([HEADER, row(), '{"dialogue":"d2","turn":1,"reply":"a"}'], r"row 2: turn 1 of d2 has no reference"),
         (
@@ -68,7 +68,28 @@ def test_round_trip(tmp_path: Path) -> None:
         ),
         (
             [HEADER, row(), row(dialogue="d2", reference="مرحبا")],
-            r"row 2: .*in ARABIC script, row 1 in LATIN",
+            r"row 2: the reference .*in ARABIC script, row 1 in LATIN",
+        ),
+        (
+            [HEADER, row(reply="مرحبا")],
+            r"row 1: the reply of turn 1 of d1 is in ARABIC script, row 1 in LATIN",
+        ),
+        (
+            [
+                HEADER,
+                row(reference="?", reply="!"),
+                row(dialogue="d2"),
+                row(dialogue="d3", reference="привет"),
+            ],
+            r"row 3: the reference .*in CYRILLIC script, row 2 in LATIN",
+        ),
+        (
+            [
+                HEADER,
+                row(candidates=["a", "b"], scores=[1, 2], answer=0),
+                row(dialogue="d2", candidates=["a"], scores=[1], answer=0),
+            ],
+            r"row 2: turn 1 of d2 has 1 candidates, row 1 has 2",
         ),
         ([HEADER], r"row 1: there are no outputs"),
         ([row()], r":1: the first line of an outputs file is its header"),
@@ -79,6 +100,14 @@ def test_what_cannot_be_scored_is_refused_by_row(tmp_path: Path, lines: list[str
     with pytest.raises(BadData, match=message) as refusal:
         read(saved(tmp_path, *lines))
     assert "\n" not in str(refusal.value)
+
+
+def test_japanese_is_one_language() -> None:
+    rows = [
+        Output(str(i), 1, reference=text, reply="ラーメン!")
+        for i, text in enumerate(("そうですか", "日本語", "カメラ"))
+    ]
+    assert len(Outputs(Header("x", language="ja"), tuple(rows)).rows) == 3
 
 
 def test_all_faults_are_counted(tmp_path: Path) -> None:

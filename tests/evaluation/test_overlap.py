@@ -11,7 +11,7 @@ from heartfelt.errors import MissingExtra
 from heartfelt.evaluation import METRICS, from_texts
 from heartfelt.evaluation.metric import Array
 from heartfelt.evaluation.overlap import minilm, similarity
-from heartfelt.evaluation.tokens import parlai
+from heartfelt.evaluation.tokens import parlai, rashkin
 
 
 def value(name: str, replies: list[str], references: list[str]) -> float:
@@ -40,9 +40,23 @@ def test_a_word_counts_no_oftener_than_the_reference_has_it() -> None:
     assert value("bleu_1", ["the the the the"], ["the cat"]) == pytest.approx(25)
 
 
-def test_punctuation_is_cut_off_as_in_rashkin2019() -> None:
+def test_punctuation_is_cut_off() -> None:
     said = "Oh no! I'm sorry... really?"
     assert " ".join(parlai(said)) == "oh no ! i ' m sorry ... really ?"
+    assert " ".join(rashkin(said)) == "Oh no ! I ' m sorry . . . really ?"
+
+
+def test_case_counts_in_the_cased_average() -> None:
+    """Oh no . / oh no .: cased 2 of 3 words, 1 of 2 pairs, no triple; in lower case all match, but no 4-gram is."""
+    one, two = 2 / 3, math.sqrt(2 / 3 * 1 / 2)
+    assert value("avg_bleu_cased", ["Oh no."], ["oh no."]) == pytest.approx(100 * (one + two) / 4)
+    assert value("avg_bleu", ["Oh no."], ["oh no."]) == pytest.approx(75)
+
+
+def test_the_cased_average_cuts_references_at_100_tokens() -> None:
+    """100 words against 150 of the same: cut, there is nothing short about it."""
+    assert value("avg_bleu_cased", ["w " * 100], ["w " * 150]) == pytest.approx(100)
+    assert value("avg_bleu", ["w " * 100], ["w " * 150]) == pytest.approx(100 * math.exp(1 - 1.5))
 
 
 def sentences(seed: int, count: int) -> list[str]:

@@ -57,17 +57,38 @@ def test_intervals_hold_the_value_and_can_be_left_out() -> None:
 
 def test_notes_say_what_to_know_first() -> None:
     rows = (
-        Output("1", 1, reference="oh no", reply="لا", gold="sad", guesses=()),
-        Output("2", 1, reference="oh no", reply="no", gold="sad", guesses=("sad",)),
+        Output(
+            "1",
+            1,
+            reference="Oh no",
+            reply="no",
+            gold="sad",
+            guesses=(),
+            candidates=("a", "b"),
+            scores=(1, 2),
+            answer=0,
+        ),
+        Output(
+            "2",
+            1,
+            reference="Oh no",
+            reply="no",
+            gold="sad",
+            guesses=("sad",),
+            candidates=("a", "b"),
+            scores=(1, 2),
+            answer=0,
+        ),
     )
     notes = evaluate(Outputs(Header("x", unmatched=("line 3: what",)), rows), resamples=0).notes
     assert notes[0].startswith("1 rows of ")
-    assert notes[1] == "1 replies are in another script than the reference; first turn 1 of 1"
-    assert notes[2] == "1 turns (50%) have no emotion guess and count as wrong"
+    assert notes[1] == "P@1,N and MRR: N = 2 candidates a turn"
+    assert "--spelling peers" in notes[2]
+    assert notes[3] == "1 turns (50%) have no emotion guess and count as wrong"
 
 
 def test_compare_finds_the_difference_and_corrects_over_the_table() -> None:
-    result = compare(NEAR, GENERIC, resamples=300)
+    result = compare(NEAR, GENERIC, resamples=400)
     assert result.tests["f1"].paired.difference.value > 50
     assert result.tests["f1"].p_holm < 0.05
     assert all(test.p_holm >= test.paired.p for test in result.tests.values())
@@ -87,6 +108,26 @@ def test_compare_wants_the_same_turns_or_says_which_are_missing() -> None:
         compare(NEAR, stranger)
 
 
+def test_what_does_not_compare_is_refused_or_skipped() -> None:
+    one, other = (Outputs(Header(name, corpus=name), NEAR.rows) for name in ("one", "other"))
+    with pytest.raises(InvalidValue, match="one answers one and other other: they do not compare"):
+        compare(one, other)
+
+    def ranker(name: str, n: int) -> Outputs:
+        some = {"candidates": tuple("abc"[:n]), "scores": (1.0, 2.0, 3.0)[:n], "answer": 0}
+        return Outputs(Header(name), tuple(Output(str(i), 1, **some) for i in range(3)))  # type: ignore[arg-type]
+
+    skipped = compare(ranker("two", 2), ranker("three", 3), ["p_at_1"], 20).skipped
+    assert skipped["p_at_1"] == "2 candidates a turn against 3 do not compare"
+
+
+def test_a_figure_without_an_interval_says_why() -> None:
+    """10,000 words in two dialogues: leaving out one leaves too few."""
+    rows = tuple(Output(str(i), 1, reply="w " * 5000) for i in range(2))
+    result = evaluate(Outputs(Header("x"), rows), ["distinct_1_at"], 20)
+    assert result.notes == ("distinct_1_at has no interval: it is undefined on some resamples",)
+
+
 def test_compare_notes_other_spelling() -> None:
     spelt = from_texts("spelt", ["i am sorry"] * 40, [text.upper() for text in HUMAN])
     assert "40 turns are spelt differently" in compare(GENERIC, spelt, ["length"], 50).notes[0]
@@ -104,6 +145,31 @@ def test_leaderboard_ranks_and_tests_against_the_first() -> None:
 
 def test_lower_is_better_where_it_is() -> None:
     assert leaderboard([GENERIC, NEAR], by="top_20", resamples=50).results[0].system == "near"
+
+
+def test_no_direction_ranks_by_nearness_to_people() -> None:
+    """People say "sorry to hear" in 1 of 4 replies: 0 of 4 is nearer than 3 of 4."""
+    human = ["sorry to hear it", "b", "c", "d"]
+    never = from_texts("never", ["x", "y", "z", "w"], human)
+    often = from_texts("often", ["sorry to hear"] * 3 + ["y"], human)
+    board = leaderboard([often, never], by="sorry_to_hear", resamples=20)
+    assert [result.system for result in board.results] == ["never", "often"]
+    alone = Outputs(Header("alone"), (Output("1", 1, reply="a"), Output("2", 1, reply="b")))
+    with pytest.raises(InvalidValue, match="length has no better and worse of its own"):
+        leaderboard([alone], by="length", resamples=0)
+
+
+def test_one_gives_a_distribution_and_the_other_guesses() -> None:
+    first = Outputs(
+        Header("first"), tuple(Output(str(i), 1, gold="sad", emotion={"sad": 1.0}) for i in range(5))
+    )
+    second = Outputs(
+        Header("second"), tuple(Output(str(i), 1, gold="sad", guesses=("angry",)) for i in range(5))
+    )
+    result = compare(first, second, ["accuracy_1", "ece"], 50)
+    assert (result.tests["accuracy_1"].paired.a, result.tests["accuracy_1"].paired.b) == (1, 0)
+    assert result.skipped["ece"] == "second has no emotion"
+    assert leaderboard([first, second], by="accuracy_1", resamples=50).p["second"] < 0.2
 
 
 def test_names() -> None:
