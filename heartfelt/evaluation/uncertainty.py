@@ -6,11 +6,11 @@ or swaps whole dialogues ("clusters"). Everything is seeded, and a resample is a
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from heartfelt.dialogue import Value
 from heartfelt.errors import InvalidValue
@@ -106,7 +106,7 @@ def normal(value: float, without: Array, level: float = LEVEL) -> tuple[float, f
     """value ± z × the jackknife's standard error, from the values without one cluster each."""
     count = len(without)
     error = float(np.sqrt((count - 1) / count * np.sum((without - without.mean()) ** 2)))
-    z = float(norm.ppf((1 + level) / 2))
+    z = NormalDist().inv_cdf((1 + level) / 2)
     return value - z * error, value + z * error
 
 

@@ -6,13 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
-
-from heartfelt.models import fasttext, majority, naive_bayes  # noqa: E402
-from heartfelt.models.bilstm_classifier import BiLSTMClassifier, BiLSTMConfig  # noqa: E402
-from heartfelt.models.heads import Heads  # noqa: E402
-from heartfelt.models.layer_attentive import attend  # noqa: E402
-from heartfelt.models.words import word_tokenizer  # noqa: E402
+from heartfelt.models import fasttext, majority, naive_bayes
 
 TEXTS = ["good dog", "good cat", "bad dog"]
 LABELS = [0, 0, 1]
@@ -48,6 +42,9 @@ def test_fasttext_learns_and_is_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_the_loss_of_several_heads_by_hand() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
+    from heartfelt.models.heads import Heads
+
     heads = Heads(4, {"a": 2, "b": 3})
     logits = torch.tensor([[0.0, math.log(3), 0.0, 0.0, 0.0], [0.0, 0.0, math.log(2), 0.0, 0.0]])
     labels = torch.tensor([[1, 0], [-100, 0]])
@@ -60,6 +57,9 @@ def test_the_loss_of_several_heads_by_hand() -> None:
 
 
 def test_attention_over_layers_by_hand() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
+    from heartfelt.models.layer_attentive import attend
+
     states = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])  # two layers
     query = torch.tensor([[math.log(3), 0.0]])  # fits the first layer with ln 3, the second with 0
     assert attend(states, query).tolist()[0] == pytest.approx([0.75, 0.25])
@@ -67,6 +67,9 @@ def test_attention_over_layers_by_hand() -> None:
 
 @pytest.mark.parametrize("attention", [False, True])
 def test_a_bilstm_does_not_see_padding(attention: bool) -> None:
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
+    from heartfelt.models.bilstm_classifier import BiLSTMClassifier, BiLSTMConfig
+
     torch.manual_seed(0)
     config = BiLSTMConfig(vocabulary=9, embedding=4, hidden=3, attention=attention, classes={"a": 2})
     model = BiLSTMClassifier(config).eval()
@@ -78,6 +81,9 @@ def test_a_bilstm_does_not_see_padding(attention: bool) -> None:
 
 
 def test_a_word_tokenizer_keeps_the_frequent_words() -> None:
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'heartfelt[train]'")
+    from heartfelt.models.words import word_tokenizer
+
     tokenizer = word_tokenizer(["Good dog, good!", "good dog"], size=7)
     assert tokenizer.convert_ids_to_tokens(tokenizer("GOOD cat")["input_ids"]) == [
         "<s>",

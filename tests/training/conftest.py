@@ -1,18 +1,24 @@
 """A tiny BERT with random weights and a vocabulary of its own, so that the real code path trains in seconds."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
-
-from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed  # noqa: E402
-
+# torch and transformers are imported inside tests and fixtures: collecting must not wait for them.
 WORDS = "i am so happy sad today my dog died cat won the game lost job got a new friend . ! ? what did you say".split()
+
+
+@pytest.fixture(autouse=True)
+def torch_is_here() -> None:
+    if find_spec("torch") is None:
+        pytest.skip("needs torch: pip install 'heartfelt[train]'")
 
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed
+
     folder = tmp_path_factory.mktemp("tiny-bert")
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghijklmnopqrstuvwxyz"]
     vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import TrainerCallback
 
 from heartfelt.errors import HeartfeltError
 from heartfelt.recipe import BadRecipe, Recipe, dump, parse
@@ -83,7 +82,7 @@ def test_resume_equals_an_unbroken_run_to_the_last_bit(tiny_bert: Path, moods: P
     first = engine.train(settled, unbroken, moods)
     # Break off at step 17 by a signal from inside, as if the process had died between two steps.
     with pytest.raises(RuntimeError, match="the lights went out"):
-        engine.train(settled, broken, moods, watch=_Dies(17))
+        engine.train(settled, broken, moods, watch=dies_at(17))
     assert Run(broken).results is None
     assert losses(broken)[-1][0] in (16, 17)
     second = engine.train(settled, broken, moods)
@@ -95,13 +94,15 @@ def test_resume_equals_an_unbroken_run_to_the_last_bit(tiny_bert: Path, moods: P
     assert states[0] == states[1]
 
 
-class _Dies(TrainerCallback):
-    def __init__(self, step: int) -> None:
-        self.step = step
+def dies_at(step: int) -> Any:
+    from transformers import TrainerCallback
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if state.global_step == self.step:
-            raise RuntimeError("the lights went out")
+    class Dies(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.global_step == step:
+                raise RuntimeError("the lights went out")
+
+    return Dies()
 
 
 SCRIPT = """

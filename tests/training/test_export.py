@@ -12,13 +12,20 @@ from heartfelt.agent.encoder import Encoder
 from heartfelt.errors import BadData, InvalidValue, MissingData
 from heartfelt.recipe import Recipe, Training
 from heartfelt.training import engine
-from heartfelt.training.export import best_temperature, export
 from heartfelt.training.run import Run
 
 TEXTS = [["i am so happy . my dog won"], ["i am so sad", "what did you say ?", "my cat died"], ["so"]]
 
 
+def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> Path:
+    from heartfelt.training import export as exporting
+
+    return exporting.export(run, to, data, int8)
+
+
 def test_the_best_temperature_by_hand() -> None:
+    from heartfelt.training.export import best_temperature
+
     # Three of four are right at odds of 9 to 1: the true odds are 3 to 1, so ln 9 should be ln 3, and T is 2.
     logits = np.array([[np.log(9), 0.0]] * 4)
     assert best_temperature(logits, np.array([0, 0, 0, 1])) == pytest.approx(2.0, rel=1e-3)
