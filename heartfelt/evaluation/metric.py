@@ -9,6 +9,7 @@ TypeMetric  the value depends on how often each type occurs (Distinct-n, distinc
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(ABC):
     """What every metric says of itself."""
 
     name: str
@@ -70,11 +71,11 @@ class Metric:
     def tally(self, outputs: Sequence[Output]) -> "Tally":
         return Tally(self, self.sums(outputs))
 
-    def sums(self, outputs: Sequence[Output]) -> Sums:
-        raise NotImplementedError
+    @abstractmethod
+    def sums(self, outputs: Sequence[Output]) -> Sums: ...
 
-    def of_sums(self, sums: Sums) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def of_sums(self, sums: Sums) -> float: ...
 
     def value(self, outputs: Sequence[Output]) -> float:
         """The metric on these outputs; NaN when it is not defined on them."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import MissingData
@@ -24,6 +24,23 @@ def load_encoder(checkpoint: str) -> PreTrainedModel:
     """The checkpoint without its language-model head, in fp32."""
     model: PreTrainedModel = _from(AutoModel, checkpoint)
     return model.float()
+
+
+def empty_encoder(config: dict[str, Any] | None) -> PreTrainedModel:
+    """An encoder of this shape without weights, and without BERT's pooler: we pool ourselves, and parameters that get
+    no gradient stop distributed training."""
+    settings = dict(config or {})
+    encoder = AutoModel.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder
+
+
+def copy_weights(pretrained: PreTrainedModel, encoder: PreTrainedModel) -> None:
+    states = {
+        name: tensor for name, tensor in pretrained.state_dict().items() if not name.startswith("pooler.")
+    }
+    encoder.load_state_dict(states)
 
 
 def separator(tokenizer: Tokenizer) -> str:

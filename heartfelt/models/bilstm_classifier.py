@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from heartfelt.models.heads import Heads
+from heartfelt.models.heads import Classifier, Heads
 from heartfelt.models.words import word_tokenizer
 
 
@@ -41,7 +41,7 @@ class BiLSTMConfig(PretrainedConfig):
         self.attention, self.dropout, self.classes = attention, dropout, classes or {}
 
 
-class BiLSTMClassifier(PreTrainedModel):
+class BiLSTMClassifier(Classifier):
     config_class = BiLSTMConfig
 
     def __init__(self, config: BiLSTMConfig) -> None:
@@ -67,14 +67,6 @@ class BiLSTMClassifier(PreTrainedModel):
         states, _ = pad_packed_sequence(states, batch_first=True, total_length=input_ids.shape[1])
         fit = self.query(states).squeeze(-1).masked_fill(attention_mask == 0, float("-inf"))
         return (torch.softmax(fit, dim=-1).unsqueeze(-1) * states).sum(1)
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, smoothing: float = 0.0
-    ) -> dict[str, Tensor]:
-        logits = self.heads(self.vector(input_ids, attention_mask))
-        if labels is None:
-            return {"logits": logits}
-        return {"loss": self.heads.loss(logits, labels, smoothing), "logits": logits}
 
 
 def build(

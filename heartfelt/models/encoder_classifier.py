@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from heartfelt.models.backbone import load_encoder, load_tokenizer
-from heartfelt.models.heads import Heads
+from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.heads import Classifier, Heads
 
 Pooling = Literal["mean", "first", "last_and_mean"]
 
@@ -43,17 +43,14 @@ class EncoderClassifierConfig(PretrainedConfig):
         self.encoder, self.classes, self.pooling, self.dropout = encoder, classes or {}, pooling, dropout
 
 
-class EncoderClassifier(PreTrainedModel):
+class EncoderClassifier(Classifier):
     config_class = EncoderClassifierConfig
     base_model_prefix = "encoder"
     _supports_sdpa = True
 
     def __init__(self, config: EncoderClassifierConfig) -> None:
         super().__init__(config)
-        settings = dict(config.encoder or {})
-        self.encoder = AutoModel.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
-        if getattr(self.encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # we pool ourselves, and parameters without a gradient stop DDP
+        self.encoder = empty_encoder(config.encoder)
         size = self.encoder.config.hidden_size * (2 if config.pooling == "last_and_mean" else 1)
         self.heads = Heads(size, config.classes, config.dropout)
         self.post_init()
@@ -70,14 +67,6 @@ class EncoderClassifier(PreTrainedModel):
         last = states[torch.arange(len(states)), attention_mask.sum(1) - 1]
         return torch.cat([last, mean], dim=-1)
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, smoothing: float = 0.0
-    ) -> dict[str, Tensor]:
-        logits = self.heads(self.vector(input_ids, attention_mask))
-        if labels is None:
-            return {"logits": logits}
-        return {"loss": self.heads.loss(logits, labels, smoothing), "logits": logits}
-
 
 def build(
     settings: Settings, classes: dict[str, int], texts: list[str]
@@ -88,8 +77,7 @@ def build(
         encoder=encoder.config.to_dict(), classes=classes, pooling=settings.pooling, dropout=settings.dropout
     )
     model = EncoderClassifier(config)
-    states = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("pooler.")}
-    model.encoder.load_state_dict(states)
+    copy_weights(encoder, model.encoder)
     if settings.frozen_layers:
         model.encoder.get_input_embeddings().requires_grad_(False)
         for layer in layers_of(model.encoder)[: settings.frozen_layers]:

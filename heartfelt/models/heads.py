@@ -1,8 +1,11 @@
 """Classification heads that share one vector: several label sets, each example labelled for some of them."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformers import PreTrainedModel
 
 UNLABELLED = -100
 
@@ -32,3 +35,24 @@ class Heads(nn.Module):
             for i, part in enumerate(parts)
         ]
         return torch.stack(losses).sum() / len(labels)
+
+
+class Classifier(PreTrainedModel):
+    """What all our classifiers do: a text becomes a vector, in a way of its own, and the heads read it."""
+
+    heads: Heads
+    vector: Callable[
+        [Tensor, Tensor], Tensor
+    ]  # token ids and mask, (batch, tokens), padded right → (batch, size)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        labels: Tensor | None = None,
+        smoothing: float = 0.0,
+    ) -> dict[str, Tensor]:
+        logits = self.heads(self.vector(input_ids, attention_mask))
+        if labels is None:
+            return {"logits": logits}
+        return {"loss": self.heads.loss(logits, labels, smoothing), "logits": logits}

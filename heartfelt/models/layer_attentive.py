@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from heartfelt.models.backbone import load_encoder, load_tokenizer
-from heartfelt.models.heads import Heads
+from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.heads import Classifier, Heads
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,14 @@ class LayerAttentiveConfig(PretrainedConfig):
         self.encoder, self.classes, self.dropout = encoder, classes or {}, dropout
 
 
-class LayerAttentive(PreTrainedModel):
+class LayerAttentive(Classifier):
     config_class = LayerAttentiveConfig
     base_model_prefix = "encoder"
     _supports_sdpa = True
 
     def __init__(self, config: LayerAttentiveConfig) -> None:
         super().__init__(config)
-        settings = dict(config.encoder or {})
-        self.encoder = AutoModel.from_config(AutoConfig.for_model(settings.pop("model_type"), **settings))
-        self.encoder.pooler = None
+        self.encoder = empty_encoder(config.encoder)
         size = self.encoder.config.hidden_size
         self.attention = nn.Linear(size, size, bias=False)
         self.heads = Heads(size, config.classes, config.dropout)
@@ -63,14 +61,6 @@ class LayerAttentive(PreTrainedModel):
         )  # (batch, layers, size)
         return attend(first, self.attention(first[:, -1]))
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, smoothing: float = 0.0
-    ) -> dict[str, Tensor]:
-        logits = self.heads(self.vector(input_ids, attention_mask))
-        if labels is None:
-            return {"logits": logits}
-        return {"loss": self.heads.loss(logits, labels, smoothing), "logits": logits}
-
 
 def attend(states: Tensor, query: Tensor) -> Tensor:
     """(batch, n, size) states weighted by their fit to a (batch, size) query → (batch, size)."""
@@ -82,6 +72,5 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
     encoder = load_encoder(settings.checkpoint)
     config = LayerAttentiveConfig(encoder=encoder.config.to_dict(), classes=classes, dropout=settings.dropout)
     model = LayerAttentive(config)
-    states = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("pooler.")}
-    model.encoder.load_state_dict(states)
+    copy_weights(encoder, model.encoder)
     return model, load_tokenizer(settings.checkpoint)

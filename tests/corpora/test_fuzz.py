@@ -43,7 +43,7 @@ def copy_of(name: str, fixtures: Path, to: Path) -> tuple[str, list[Path]]:
     return name, files
 
 
-def load_all(name: str, data: Path) -> list[Fault]:
+def check_load(name: str, data: Path) -> list[Fault]:
     faults = Faults()
     started = time.monotonic()
     try:
@@ -75,7 +75,7 @@ def test_a_ruined_line_is_reported_where_it_stands(name: str, fixtures: Path, tm
         rows = sound.split(b"\n")
         for index in range(len(rows) - 1):
             put(path, b"\n".join([*rows[:index], b"\xff\xfe ruined \xff", *rows[index + 1 :]]))
-            faults = load_all(load, tmp_path)
+            faults = check_load(load, tmp_path)
             assert any(f.path == path and f.line == index + 1 for f in faults), (path.name, index + 1, faults)
         put(path, sound)
 
@@ -92,7 +92,7 @@ def test_random_damage_never_breaks_the_reader(name: str, fixtures: Path, tmp_pa
         for _ in range(draw.randint(1, 4)):
             damage(raw, draw)
         path.write_bytes(bytes(raw) if packed or path.suffix != ".gz" else gzip.compress(raw))
-        load_all(load, tmp_path)
+        check_load(load, tmp_path)
         path.write_bytes(sound)
 
 

@@ -181,7 +181,7 @@ def test_names() -> None:
 
 def test_json_holds_no_nan() -> None:
     for result in (evaluate(NEAR, resamples=20), compare(NEAR, GENERIC, resamples=20)):
-        json.loads(to_json(result), parse_constant=lambda name: pytest.fail(name))
+        assert json.loads(to_json(result), parse_constant=lambda name: pytest.fail(name))
 
 
 def test_english_phrases_are_not_counted_in_arabic() -> None:
