@@ -9,7 +9,7 @@ where `classes` is the number of labels (of each head), and `texts` are those of
 import importlib
 from types import ModuleType
 
-from heartfelt.errors import UnknownName
+from heartfelt.errors import MissingExtra, UnknownName
 
 # name in recipes → file
 MODELS: dict[str, str] = {
@@ -25,4 +25,9 @@ MODELS: dict[str, str] = {
 def module_of(name: str) -> ModuleType:
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)
-    return importlib.import_module(MODELS[name])
+    try:
+        return importlib.import_module(MODELS[name])
+    except ModuleNotFoundError as missing:
+        raise MissingExtra(
+            f"The model {name} needs '{missing.name}', which is not installed: pip install 'heartfelt[train]'"
+        ) from None

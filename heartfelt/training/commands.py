@@ -40,9 +40,6 @@ def train(
 
     Under `torchrun --nproc-per-node 2 -m heartfelt train …` the batch is shared by the processes.
     """
-    from heartfelt.errors import need
-
-    need("torch", "train", "Training")
     from heartfelt.training.engine import train as run_recipe
 
     base = recipes.load(recipe, changes)

@@ -1,12 +1,14 @@
 """The classifiers: by hand where numbers are small, and each one learns what can be learned."""
 
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from heartfelt.models import fasttext, majority, naive_bayes
+from heartfelt.errors import MissingExtra
+from heartfelt.models import fasttext, majority, module_of, naive_bayes
 
 TEXTS = ["good dog", "good cat", "bad dog"]
 LABELS = [0, 0, 1]
@@ -92,3 +94,14 @@ def test_a_word_tokenizer_keeps_the_frequent_words() -> None:
         "</s>",
     ]
     assert len(tokenizer) == 6  # four special ones, good, dog; the comma and the mark occur once
+
+
+def test_a_model_without_torch_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "heartfelt.models.heads", raising=False)
+    monkeypatch.delitem(sys.modules, "heartfelt.models.bilstm_classifier", raising=False)
+    with pytest.raises(
+        MissingExtra, match=r"bilstm_classifier needs 'torch'.*pip install 'heartfelt\[train\]'"
+    ):
+        module_of("bilstm_classifier")
+    assert module_of("naive_bayes") is naive_bayes
