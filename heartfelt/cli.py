@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "runs": {
         "list": "heartfelt.training.commands:list_",
         "show": "heartfelt.training.commands:show",
+        "score": "heartfelt.training.commands:score",
     },
     "heartfelt": {  # commands without a group
         "train": "heartfelt.training.commands:train",

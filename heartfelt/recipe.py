@@ -50,11 +50,21 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Teacher:
+    """Finished runs whose chances the model learns beside the labels (Hinton et al. 2015)."""
+
+    runs: tuple[str, ...]  # folders; of several, the mean of their chances
+    weight: float = 0.5  # of the teacher's word against the label's, where there are both
+    temperature: float = 2.0  # flattens both sides' chances, so that small ones count
+
+
+@dataclass(frozen=True)
 class Recipe:
     task: str  # a name in training.tasks.TASKS
     model: str  # a name in models.MODELS
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
+    teacher: Teacher | None = None
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
 
@@ -110,8 +120,9 @@ def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T 
                 problems.append(f"{prefix}{name} is missing")
             continue
         value, wanted = values[name], types[name]
-        if dataclasses.is_dataclass(wanted) and isinstance(value, Mapping):
-            arguments[name], inner = fill(typing.cast(type[Any], wanted), value, f"{prefix}{name}.")
+        group = next(filter(dataclasses.is_dataclass, (wanted, *typing.get_args(wanted))), None)
+        if group and isinstance(value, Mapping):
+            arguments[name], inner = fill(typing.cast(type[Any], group), value, f"{prefix}{name}.")
             problems += inner
             continue
         try:

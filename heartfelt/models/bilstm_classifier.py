@@ -1,6 +1,7 @@
 """Bi-LSTM emotion classifiers from scratch, the baselines of joint2021: with and without attention on top."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -78,3 +79,8 @@ def build(
         dropout=settings.dropout, classes=classes,
     )  # fmt: skip
     return BiLSTMClassifier(config), tokenizer
+
+
+def load(folder: Path) -> BiLSTMClassifier:
+    model: BiLSTMClassifier = BiLSTMClassifier.from_pretrained(folder)
+    return model

@@ -5,6 +5,7 @@ Unusual: a causal language model serves as encoder too. Its last state has read 
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -83,6 +84,11 @@ def build(
         for layer in layers_of(model.encoder)[: settings.frozen_layers]:
             layer.requires_grad_(False)
     return model, load_tokenizer(settings.checkpoint)
+
+
+def load(folder: Path) -> EncoderClassifier:
+    model: EncoderClassifier = EncoderClassifier.from_pretrained(folder)
+    return model
 
 
 def layers_of(encoder: nn.Module) -> nn.ModuleList:

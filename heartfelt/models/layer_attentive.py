@@ -8,6 +8,7 @@ C is also the emotion vector that starts joint2021's decoder.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -74,3 +75,8 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
     model = LayerAttentive(config)
     copy_weights(encoder, model.encoder)
     return model, load_tokenizer(settings.checkpoint)
+
+
+def load(folder: Path) -> LayerAttentive:
+    model: LayerAttentive = LayerAttentive.from_pretrained(folder)
+    return model

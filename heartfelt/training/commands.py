@@ -10,10 +10,10 @@ import click
 
 from heartfelt import recipe as recipes
 from heartfelt.errors import InvalidValue, MissingData
-from heartfelt.terminal import console, table
+from heartfelt.terminal import console, counting, table
 from heartfelt.training.run import Run, runs_below
 
-_SHOWN = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "ece")
+_SHOWN = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
 
 data_option = click.option(
     "--data",
@@ -76,6 +76,25 @@ def _show(results: list[dict[str, Any]]) -> None:
                 cells.append(f"{statistics.mean(known):.4f}{spread}" if known else "–")
             shown.add_row(split, head, *cells)
     console().print(shown)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--task", required=True, help="Any task that has one of its heads, e.g. contexts.")
+@click.option("--split", default="test", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with intervals.")
+@data_option
+def score(folder: Path, task: str, split: str, as_json: bool, data: Path | None) -> None:
+    """Score a finished run, or an exported encoder, on another task: one model for all, each of its jobs apart."""
+    from heartfelt.training.predict import score as score_run
+    from heartfelt.training.tasks import find
+
+    with counting("Scoring") as step:
+        found = score_run(folder, find(task), split, data, step)
+    if as_json:
+        click.echo(json.dumps({"task": task, "split": split, "scores": found}, indent=2))
+        return
+    _show([{"scores": {split: found}}])
 
 
 @click.command("list")
