@@ -35,8 +35,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "list": "heartfelt.training.commands:list_",
         "show": "heartfelt.training.commands:show",
         "score": "heartfelt.training.commands:score",
+        "export": "heartfelt.training.commands:export",
     },
     "heartfelt": {  # commands without a group
+        "emotions": "heartfelt.agent.commands:emotions",
         "train": "heartfelt.training.commands:train",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
         "compare": "heartfelt.evaluation.commands:compare",

@@ -62,7 +62,7 @@ def load(folder: Path) -> NaiveBayes:
     kept = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
     numbers = np.load(folder / "numbers.npz")
     vocabulary = {word: i for i, word in enumerate(kept["words"])}
-    return NaiveBayes(kept["pairs"], vocabulary, numbers["likelihoods"], numbers["priors"])
+    return NaiveBayes(kept["pairs"], vocabulary, numbers["likelihoods"].astype(np.float64), numbers["priors"])
 
 
 def _features(text: str, pairs: bool) -> Iterator[str]:
