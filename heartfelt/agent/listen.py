@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from msgspec import field
 
 from heartfelt.agent.encoder import Encoder
 from heartfelt.agent.gate import Gate
@@ -27,10 +28,12 @@ SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 class Heard(Value, frozen=True):
     """What was understood of a dialogue's last turn, in its context. Chances add up to one."""
 
-    emotion: dict[str, float] = {}  # how the person feels: 32
-    group: dict[str, float] = {}  # the same by Parrott's six
-    label: dict[str, float] = {}  # what the last turn by itself expresses or does: 41
-    plan: dict[str, float] = {}  # what a good listener's reply would do: 41
+    emotion: dict[str, float] = field(default_factory=dict)  # how the person feels: 32
+    group: dict[str, float] = field(default_factory=dict)  # the same by Parrott's six
+    label: dict[str, float] = field(
+        default_factory=dict
+    )  # what the last turn by itself expresses or does: 41
+    plan: dict[str, float] = field(default_factory=dict)  # what a good listener's reply would do: 41
     neutral: float = 0.0  # chance that this is small talk, which wants a plain answer
     language: str = "en"
 
@@ -76,7 +79,7 @@ class Listener:
         ]
 
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
-        """(texts, size): contexts or replies as vectors of length one, so that their product says how alike they are."""
+        """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
         _, found = self._encoder(texts)
         lengths = np.linalg.norm(found, axis=-1, keepdims=True)
         return np.asarray(found / np.maximum(lengths, 1e-12), np.float32)

@@ -14,7 +14,7 @@ from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
-from heartfelt.models.heads import Classifier, Heads
+from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 Pooling = Literal["mean", "first", "last_and_mean"]
 
@@ -35,13 +35,13 @@ class EncoderClassifierConfig(PretrainedConfig):
     def __init__(
         self,
         encoder: dict[str, Any] | None = None,  # the encoder's own config
-        classes: dict[str, int] | None = None,  # head → number of labels
+        classes: Classes | None = None,  # head → number of labels
         pooling: Pooling = "mean",
         dropout: float = 0.1,
         **others: Any,
     ) -> None:
         super().__init__(**others)
-        self.encoder, self.classes, self.pooling, self.dropout = encoder, classes or {}, pooling, dropout
+        self.encoder, self.classes, self.pooling, self.dropout = encoder, ordered(classes), pooling, dropout
 
 
 class EncoderClassifier(Classifier):

@@ -1,7 +1,7 @@
 """Classification heads that share one vector: several label sets, each example labelled for some of them."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,16 @@ from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 UNLABELLED = -100
+
+
+Classes = Mapping[str, int] | Sequence[Sequence[Any]]
+
+
+def ordered(classes: Classes | None) -> list[tuple[str, int]]:
+    """Head and number of labels, as a config must keep them: transformers sorts the keys of what it saves, and heads
+    in another order would read each other's outputs."""
+    pairs = classes.items() if isinstance(classes, Mapping) else classes or ()
+    return [(str(name), int(count)) for name, count in pairs]
 
 
 class Lesson(NamedTuple):
@@ -22,11 +32,11 @@ class Lesson(NamedTuple):
 class Heads(nn.Module):
     """One linear layer a head, and their common loss."""
 
-    def __init__(self, size: int, classes: dict[str, int], dropout: float = 0.1) -> None:
+    def __init__(self, size: int, classes: Classes, dropout: float = 0.1) -> None:
         super().__init__()
-        self.classes = dict(classes)
+        self.classes: dict[str, int] = dict(ordered(classes))
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleDict({name: nn.Linear(size, count) for name, count in classes.items()})
+        self.layers = nn.ModuleDict({name: nn.Linear(size, count) for name, count in self.classes.items()})
 
     def forward(self, vector: Tensor) -> Tensor:
         """(batch, size) → (batch, all classes of all heads), head after head."""

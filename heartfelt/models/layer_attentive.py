@@ -17,7 +17,7 @@ from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
-from heartfelt.models.heads import Classifier, Heads
+from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class LayerAttentiveConfig(PretrainedConfig):
     def __init__(
         self,
         encoder: dict[str, Any] | None = None,
-        classes: dict[str, int] | None = None,
+        classes: Classes | None = None,  # head → number of labels
         dropout: float = 0.1,
         **others: Any,
     ) -> None:
         super().__init__(**others)
-        self.encoder, self.classes, self.dropout = encoder, classes or {}, dropout
+        self.encoder, self.classes, self.dropout = encoder, ordered(classes), dropout
 
 
 class LayerAttentive(Classifier):
