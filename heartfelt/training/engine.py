@@ -131,9 +131,10 @@ def _write(run: Run, recipe: Recipe, task: Task, results: dict[str, Any]) -> Non
 
 
 def data_hash(splits: Splits) -> str:
-    """What was learned from and scored on: texts and labels of all splits."""
+    """What was learned from and scored on: texts and labels of all splits, and who spoke where the task tells."""
     digest = hashlib.sha256()
     for split, items in splits.items():
         for item in items:
-            digest.update(repr((split, *item[:3], sorted(item.labels.items()))).encode())
+            told = [part for part in (item.speakers, item.turn_labels) if part]
+            digest.update(repr((split, *item[:3], sorted(item.labels.items()), *told)).encode())
     return digest.hexdigest()[:12]
