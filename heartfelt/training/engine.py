@@ -56,12 +56,13 @@ def _descend(
 ) -> dict[str, Any]:
     from transformers import set_seed
 
-    from heartfelt.training.gradient import Learner
+    from heartfelt.training.gradient import Learner, encoder
 
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
     model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
-    learner = Learner(run.folder, recipe, task, model, tokenizer)
+    encode = encoder(settings, tokenizer, task)
+    learner = Learner(run.folder, recipe, task, model, tokenizer, encode)
     learner.learn(splits["train"], splits["valid"], watch)
     facts = {
         "best_step": learner.keeper.best_step,

@@ -25,10 +25,10 @@ from heartfelt.training.tasks import Item, Task
 Encode = Callable[[Item], dict[str, Any]]
 
 
-def encoder(tokenizer: Tokenizer, task: Task, recipe: Recipe) -> Encode:
+def encoder(settings: Any, tokenizer: Tokenizer, task: Task) -> Encode:
     """How an item becomes tokens and label ids."""
-    between, suffix = separator(tokenizer), recipe.settings.get("suffix", "")
-    limit = recipe.settings.get("max_tokens", 128)
+    between, suffix = separator(tokenizer), getattr(settings, "suffix", "")
+    limit = settings.max_tokens
     ids = {head: {label: i for i, label in enumerate(labels)} for head, labels in task.heads.items()}
 
     def encode(item: Item) -> dict[str, Any]:
@@ -70,9 +70,9 @@ class Learner:
     task: Task
     model: PreTrainedModel
     tokenizer: Tokenizer
+    encode: Encode
 
     def __post_init__(self) -> None:
-        self.encode = encoder(self.tokenizer, self.task, self.recipe)
         self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
         self.minutes = Minutes(self.folder)
 
