@@ -4,6 +4,11 @@ A classifier's file has `Settings`, its part of a recipe, and either
     build(settings, classes, texts) → (model, tokenizer)    a PreTrainedModel that learns by gradient, or
     fit(settings, texts, labels, classes) → Fitted          one that is counted in one go
 where `classes` is the number of labels (of each head), and `texts` are those of the train split.
+
+A model that learns by gradient reads one text, turn after turn, cut at `settings.max_tokens`. One that reads more of a
+conversation says so in its file:
+    encode(settings, tokenizer, turns) → {"input_ids": …, …}   lists with a number a token, of the Turns before a reply
+Batches pad each list, and the model's forward is handed each by its name.
 """
 
 import importlib

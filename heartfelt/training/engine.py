@@ -61,7 +61,7 @@ def _descend(
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
     model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
-    encode = encoder(settings, tokenizer, task)
+    encode = encoder(module, settings, tokenizer, task)
     learner = Learner(run.folder, recipe, task, model, tokenizer, encode)
     learner.learn(splits["train"], splits["valid"], watch)
     facts = {
