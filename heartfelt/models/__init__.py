@@ -24,6 +24,7 @@ MODELS: dict[str, str] = {
     "encoder_classifier": "heartfelt.models.encoder_classifier",
     "layer_attentive": "heartfelt.models.layer_attentive",
     "bilstm_classifier": "heartfelt.models.bilstm_classifier",
+    "meed2_planner": "heartfelt.models.meed2_planner",
 }
 
 
