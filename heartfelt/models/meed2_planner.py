@@ -88,8 +88,8 @@ class Meed2Planner(Classifier):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """The authors', which are Keras' own. With transformers' smaller ones it learned how frequent the labels of
-        a toy task are, and in 160 steps nothing else."""
+        """The authors', which are Keras' own: with transformers' smaller ones it long learns nothing but how frequent
+        the labels are (docs/log.md)."""
         if isinstance(module, nn.Embedding):
             nn.init.uniform_(module.weight, -0.05, 0.05)
         elif isinstance(module, nn.Linear):
