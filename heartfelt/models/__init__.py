@@ -22,6 +22,7 @@ MODELS: dict[str, str] = {
     "majority": "heartfelt.models.majority",
     "naive_bayes": "heartfelt.models.naive_bayes",
     "fasttext": "heartfelt.models.fasttext",
+    "listener_lm": "heartfelt.models.listener_lm",
     "encoder_classifier": "heartfelt.models.encoder_classifier",
     "layer_attentive": "heartfelt.models.layer_attentive",
     "bilstm_classifier": "heartfelt.models.bilstm_classifier",

@@ -11,6 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState
 
+LOWER = ("loss", "ppl")  # metrics of which less is better
+
 
 class Log(TrainerCallback):
     """metrics.jsonl: a line a step. A resumed run first drops the lines that it will write again."""
@@ -64,10 +66,12 @@ class BestKeeper(TrainerCallback):
         **_: Any,
     ) -> None:
         value = metrics[f"eval_{self._metric}"]
-        self._seen.append((state.global_step, value if self._metric == "loss" else -value))
+        self._seen.append((state.global_step, value if self._metric in LOWER else -value))
         if state.is_world_process_zero:
             if self.best_step == state.global_step:
-                states = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+                # What stays frozen need not be kept.
+                states = {n: p.detach().contiguous() for n, p in model.named_parameters() if p.requires_grad}
+                states |= {name: tensor.contiguous() for name, tensor in model.named_buffers()}
                 save_file(states, self._states.with_suffix(".part"))
                 self._states.with_suffix(".part").replace(self._states)
             self._record.write_text(json.dumps(self._seen))
@@ -76,7 +80,7 @@ class BestKeeper(TrainerCallback):
             control.should_training_stop = True
 
     def restore(self, model: PreTrainedModel) -> None:
-        model.load_state_dict(load_file(self._states))
+        model.load_state_dict(load_file(self._states), strict=False)
 
     def remove(self) -> None:
         self._states.unlink()

@@ -6,7 +6,6 @@ go (its file has `fit`); either way the run folder is the same.
 """
 
 import hashlib
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from heartfelt.models import module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores
+from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, Item, Task, find
 
 Splits = dict[str, list[Item]]
@@ -28,7 +28,12 @@ Logits = Callable[[list[Item]], NDArray[np.floating[Any]]]
 
 def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = None) -> dict[str, Any]:
     """Train what a recipe says into a run folder; returns its results. `watch`: a TrainerCallback of your own."""
-    module, task = module_of(recipe.model), find(recipe.task)
+    module = module_of(recipe.model)
+    if recipe.task in TALKS:
+        from heartfelt.training.language import train_language
+
+        return train_language(recipe, module, folder, data, watch)
+    task = find(recipe.task)
     settings = check(recipe, module, task)
     run = open_run(folder, recipe)
     if run.results is not None:
@@ -66,14 +71,14 @@ def _descend(
 ) -> dict[str, Any]:
     from transformers import set_seed
 
-    from heartfelt.training.gradient import Learner, encoder
+    from heartfelt.training.gradient import Learner, accuracies, encoder
     from heartfelt.training.teacher import teach
 
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
     model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
     encode = encoder(module, settings, tokenizer, task)
-    learner = Learner(run.folder, recipe, task, model, tokenizer, encode)
+    learner = Learner(run.folder, recipe, model, tokenizer, encode, accuracies(task))
     lessons = None
     if recipe.teacher:
         lessons = teach(recipe.teacher, task, splits["train"])
@@ -90,8 +95,7 @@ def _descend(
         model.save_pretrained(run.folder / "model")
         tokenizer.save_pretrained(run.folder / "model")
         _write(run, recipe, task, results)
-        shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
-        learner.keeper.remove()
+        learner.finish()
     return results
 
 

@@ -1,5 +1,6 @@
 """Training by gradient: transformers' Trainer with length buckets, the best state kept, and resume to the bit."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,8 @@ from heartfelt.training.callbacks import BestKeeper, Checkpoints, Log, Minutes, 
 from heartfelt.training.scores import by_head
 from heartfelt.training.tasks import Item, Task
 
-Encode = Callable[[Item], dict[str, Any]]
+Encode = Callable[[Any], dict[str, Any]]  # an item → its tokens and labels
+Measure = Callable[[EvalPrediction], dict[str, float]]
 
 
 def encoder(module: ModuleType, settings: Any, tokenizer: Tokenizer, task: Task) -> Encode:
@@ -49,7 +51,7 @@ class Encoded(Dataset[dict[str, Any]]):
     """Items as tokens, the longest first: evaluation then pads little and fails early if memory is short."""
 
     def __init__(
-        self, items: Sequence[Item], encode: Encode, sort: bool, lessons: np.ndarray | None = None
+        self, items: Sequence[Any], encode: Encode, sort: bool, lessons: np.ndarray | None = None
     ) -> None:
         examples = [encode(item) for item in items]
         if lessons is not None:
@@ -77,10 +79,11 @@ class Learner:
 
     folder: Path
     recipe: Recipe
-    task: Task
     model: PreTrainedModel
     tokenizer: Tokenizer
     encode: Encode
+    measure: Measure
+    encode_train: Encode | None = None  # where training sees items in another way
 
     def __post_init__(self) -> None:
         self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
@@ -88,8 +91,8 @@ class Learner:
 
     def learn(
         self,
-        train: list[Item],
-        valid: list[Item],
+        train: list[Any],
+        valid: list[Any],
         watch: TrainerCallback | None,
         lessons: np.ndarray | None = None,
     ) -> None:
@@ -106,9 +109,9 @@ class Learner:
             model=self.model,
             args=self._arguments(len(train)),
             data_collator=partial(padded, pad_id=int(self.tokenizer.pad_token_id or 0)),
-            train_dataset=Encoded(train, self.encode, sort=False, lessons=lessons),
+            train_dataset=Encoded(train, self.encode_train or self.encode, sort=False, lessons=lessons),
             eval_dataset=Encoded(valid, self.encode, sort=True),
-            compute_metrics=self._accuracies,
+            compute_metrics=self.measure,
         )
         ours = (Log(self.folder), self.keeper, Checkpoints(training.checkpoint_minutes), self.minutes)
         for callback in (*ours, *([watch] if watch else [])):
@@ -116,11 +119,16 @@ class Learner:
         self.trainer.train(resume_from_checkpoint=last_checkpoint(self.folder))
         self.keeper.restore(self.model)
 
-    def logits(self, items: list[Item]) -> np.ndarray:
-        """(items, all classes), in the order of the items."""
-        dataset = Encoded(items, self.encode, sort=True)
+    def logits(self, items: list[Any], encode: Encode | None = None) -> np.ndarray:
+        """(items, all classes), in the order of the items; or what else the model calls its logits."""
+        dataset = Encoded(items, encode or self.encode, sort=True)
         found = np.asarray(self.trainer.predict(dataset).predictions)  # type: ignore[arg-type]
         return found[np.argsort(dataset.order)]
+
+    def finish(self) -> None:
+        """Remove what only an unfinished run needs."""
+        shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
+        self.keeper.remove()
 
     @property
     def first_process(self) -> bool:
@@ -158,14 +166,20 @@ class Learner:
             disable_tqdm=False,
         )
 
-    def _accuracies(self, predicted: EvalPrediction) -> dict[str, float]:
+
+def accuracies(task: Task) -> Measure:
+    """How a classifier is measured along the way: accuracy, head by head."""
+
+    def measure(predicted: EvalPrediction) -> dict[str, float]:
         found = {}
         labels = np.asarray(predicted.label_ids)  # (items, heads)
-        for i, (head, logits) in enumerate(by_head(self.task, np.asarray(predicted.predictions)).items()):
+        for i, (head, logits) in enumerate(by_head(task, np.asarray(predicted.predictions)).items()):
             known = labels[:, i] != UNLABELLED
             if known.any():
                 found[f"{head}_accuracy"] = float((logits[known].argmax(-1) == labels[known, i]).mean())
         return found
+
+    return measure
 
 
 class _Trainer(Trainer):

@@ -3,7 +3,7 @@
 Every task that is scored on EmpatheticDialogues keeps that corpus's splits.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from heartfelt.dialogue import SPEAKER, Dialogue, Turn, examples
 from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, LABELS, group_of
-from heartfelt.text import normalized
+from heartfelt.training.small_talk import daily_dialogues, small_talk, split_of
 
 SPLITS = ("train", "valid", "test")
 
@@ -97,10 +97,6 @@ def topics(split: str, data: Path | None) -> Iterator[Item]:
         yield Item(dialogue.id, 0, (turn.text,), {"topic": turn.label or ""})
 
 
-# Chit-chat that is not neutral, or that repeats a few prompts a hundred times.
-_NOT_SMALL_TALK = ("emotion", "psychology", "tech_support", "coding")
-
-
 def neutrality(split: str, data: Path | None) -> Iterator[Item]:
     """Does this message want an empathetic answer, or a plain one? (naous2021's open problem.)
 
@@ -108,8 +104,8 @@ def neutrality(split: str, data: Path | None) -> Iterator[Item]:
     openings of DailyDialog with one. Chit-chat has no splits: equal prompts go together, by a hash of their words;
     of DailyDialog's valid and test openings, those that its train split repeats are left out.
     """
-    yield from _small_talk(split, data, ("chatterbot_english", "personality_chat"))
-    for dialogue in _daily_dialogues(split, data):
+    yield from _prompts(small_talk(split, data))
+    for dialogue in daily_dialogues(split, data):
         turn = dialogue.turns[0]
         yield Item(f"dd-{dialogue.id}", 0, (turn.text,), {"neutral": _daily_feeling(turn)})
     for dialogue in corpora.load("empathetic_dialogues", split, data=data):
@@ -122,51 +118,22 @@ def arabic_neutrality(split: str, data: Path | None) -> Iterator[Item]:
     None of these has splits: equal texts go together, by a hash of their words. The translation is of ED's test
     split, so nothing that is trained here may be scored on English ED, and nothing is.
     """
-    yield from _small_talk(split, data, ("chatterbot_arabic",))
+    yield from _prompts(small_talk(split, data, "ar"))
     for name in ("arabic_ed_test", "emotone"):
         for dialogue in corpora.load(name, data=data, faults=Faults()):
             turn = dialogue.turns[0]
-            if _split_of(normalized(turn.text)) == split:
+            if split_of(turn.text) == split:
                 labels = {"neutral": "plain" if turn.label == "none" else "felt"}
                 yield Item(f"{name}-{dialogue.id}", 0, (turn.text,), labels)
 
 
-def _small_talk(split: str, data: Path | None, parts: tuple[str, ...]) -> Iterator[Item]:
-    seen = set()
-    for part in parts:
-        for dialogue in corpora.load("chitchat", part, data=data, faults=Faults()):
-            prompt = dialogue.turns[0].text
-            key = normalized(prompt)
-            if dialogue.meta["category"] in _NOT_SMALL_TALK or key in seen or _split_of(key) != split:
-                continue
-            seen.add(key)
-            yield Item(dialogue.id, 0, (prompt,), {"neutral": "plain"})
-
-
-def _daily_dialogues(split: str, data: Path | None) -> Iterator[Dialogue]:
-    """DailyDialog's dialogues; of valid and test, those whose opening the train split does not have."""
-    known = set()
-    if split != "train":
-        known = {normalized(d.turns[0].text) for d in _labelled_daily_dialogues("train", data)}
-    published = "validation" if split == "valid" else split
-    for dialogue in _labelled_daily_dialogues(published, data):
-        if normalized(dialogue.turns[0].text) not in known:
-            yield dialogue
-
-
-def _labelled_daily_dialogues(published: str, data: Path | None) -> Iterator[Dialogue]:
-    for dialogue in corpora.load("dailydialog", published, data=data, faults=Faults()):
-        if all(turn.label for turn in dialogue.turns):
-            yield dialogue
+def _prompts(dialogues: Iterable[Dialogue]) -> Iterator[Item]:
+    for dialogue in dialogues:
+        yield Item(dialogue.id, 0, (dialogue.turns[0].text,), {"neutral": "plain"})
 
 
 def _daily_feeling(turn: Turn) -> str:
     return "plain" if turn.label == "none" else "felt"
-
-
-def _split_of(key: str) -> str:
-    tenth = crc32(key.encode()) % 10
-    return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
 
 
 def grouped(read: Reader) -> Reader:
@@ -201,8 +168,8 @@ def listening(split: str, data: Path | None) -> Iterator[Item]:
         if "emotion" in item.labels:  # all that ED's speakers say is felt
             item = item._replace(labels={**item.labels, "neutral": "felt"})
         yield item
-    yield from _small_talk(split, data, ("chatterbot_english", "personality_chat"))
-    for dialogue in _daily_dialogues(split, data):
+    yield from _prompts(small_talk(split, data))
+    for dialogue in daily_dialogues(split, data):
         turns = dialogue.turns
         for end in {1, 1 + crc32(dialogue.id.encode()) % len(turns)}:  # the opening, and one turn further on
             shown = turns[max(0, end - 4) : end]

@@ -1,0 +1,182 @@
+"""A causal language model that answers as a listener, steered by a prefix: heartfelt-en.
+
+    <|im_start|>user            My dog died last night.<|im_end|>
+    <|im_start|>assistant       [sad | sympathizing] Oh no, I am so sorry. How old was he?<|im_end|>
+
+The prefix names how the speaker feels and what the reply does. Either may be left open ("any"), and is at times in
+training, so that each can be absent. The prefix itself can carry loss: then the one model also recognises and plans
+(joint training in the sense of liu2021 and joint2021).
+
+Unusual: logits are made only for the tokens that are learned or scored. The vocabulary is large, and most tokens are
+context.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PreTrainedTokenizerBase as Tokenizer
+
+from heartfelt.dialogue import Dialogue
+from heartfelt.errors import InvalidValue, need
+from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+
+OPEN = "any"  # a part of the prefix that is left open
+TOKENS_A_REPLY = (
+    32  # a constant near the mean: what a sum over tokens is divided by, whatever the batch holds
+)
+CONTEXT, REPLY, PREFIX = 0, 1, 2  # what a token is for
+
+
+@dataclass(frozen=True)
+class Settings:
+    checkpoint: str = "smollm2"
+    lora_rank: int = 64  # of the adapters on all linear layers; 0: all weights learn
+    lora_alpha: int = 64
+    max_tokens: int = 320  # of a long dialogue, the end
+    prefix_weight: float = 0.5  # of a prefix token's loss against a reply token's
+    open_share: float = 0.3  # of replies in training whose emotion, and whose plan, is left open
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.open_share <= 1 or self.prefix_weight < 0:
+            raise InvalidValue("settings.open_share is between 0 and 1, settings.prefix_weight not below 0")
+
+
+class ListenerLMConfig(PretrainedConfig):
+    model_type = "heartfelt_listener_lm"
+
+    def __init__(
+        self,
+        encoder: dict[str, Any] | None = None,  # the language model's own config
+        lora_rank: int = 0,
+        lora_alpha: int = 64,
+        prefix_weight: float = 0.5,
+        **others: Any,
+    ) -> None:
+        super().__init__(**others)
+        self.encoder, self.prefix_weight = encoder, prefix_weight
+        self.lora_rank, self.lora_alpha = lora_rank, lora_alpha
+
+
+class ListenerLM(PreTrainedModel):
+    config_class = ListenerLMConfig
+    base_model_prefix = "encoder"
+    _supports_sdpa = True
+
+    def __init__(self, config: ListenerLMConfig) -> None:
+        super().__init__(config)
+        self.encoder = empty_encoder(config.encoder)
+        if config.lora_rank:
+            add_adapters(self.encoder, config.lora_rank, config.lora_alpha)
+        self.post_init()
+
+    def _init_weights(self, module: Any) -> None:
+        """All weights are loaded, and adapters begin as peft draws them."""
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        purpose: Tensor,
+        labels: Tensor | None = None,
+        **_: Any,
+    ) -> dict[str, Tensor]:
+        """(batch, tokens), three times. "logits": (batch, 2), nats of each example's replies and of its prefixes."""
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        said = purpose[:, 1:] != CONTEXT  # a token is predicted by the state before it
+        vocabulary: Any = self.encoder.get_input_embeddings().weight  # tied: (words, size)
+        logits = F.linear(states[:, :-1][said], vocabulary)
+        nats = torch.zeros(said.shape, device=states.device)
+        nats[said] = F.cross_entropy(logits.float(), input_ids[:, 1:][said], reduction="none")
+        reply = (nats * (purpose[:, 1:] == REPLY)).sum(-1)
+        prefix = (nats * (purpose[:, 1:] == PREFIX)).sum(-1)
+        # A sum over tokens by a constant: the mean over equal shards is the mean over the batch (see Heads.loss).
+        loss = (reply + self.config.prefix_weight * prefix).mean() / TOKENS_A_REPLY
+        return {"loss": loss, "logits": torch.stack([reply, prefix], dim=-1)}
+
+
+def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
+    """LoRA (Hu et al. 2021) on every linear layer."""
+    peft = need("peft", "train", "LoRA")
+    adapters = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear")
+    peft.inject_adapter_in_model(adapters, encoder)
+
+
+def build(settings: Settings) -> tuple[ListenerLM, Tokenizer]:
+    encoder = load_encoder(settings.checkpoint)
+    config = ListenerLMConfig(
+        encoder=encoder.config.to_dict(), prefix_weight=settings.prefix_weight, lora_alpha=settings.lora_alpha
+    )
+    model = ListenerLM(config)
+    copy_weights(encoder, model.encoder)
+    if settings.lora_rank:
+        model.config.lora_rank = settings.lora_rank
+        add_adapters(model.encoder, settings.lora_rank, settings.lora_alpha)
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_("lora_" in name)
+    return model, load_tokenizer(settings.checkpoint)
+
+
+def load(folder: Path) -> ListenerLM:
+    model: ListenerLM = ListenerLM.from_pretrained(folder)
+    return model
+
+
+def prefix(emotion: str | None, plan: str | None) -> str:
+    return f"[{emotion or OPEN} | {plan or OPEN}]"
+
+
+def plain(text: str) -> str:
+    """A text that cannot pass for the marks between turns."""
+    return text.replace("<|", "< |")
+
+
+def encode_dialogue(
+    settings: Settings,
+    tokenizer: Tokenizer,
+    dialogue: Dialogue,
+    replies: Sequence[int],
+    openness: Mapping[str, float],
+) -> dict[str, list[int]]:
+    """A dialogue up to its last reply, as tokens and what each is for. `replies`: turns that are learned or scored.
+
+    openness: the share of replies whose "emotion", and whose "plan", is left open. Which ones is decided by the
+    dialogue's id, not by chance: a resumed run sees what an unbroken one would.
+    """
+    ids: list[int] = []
+    purpose: list[int] = []
+    for index, turn in enumerate(dialogue.turns[: max(replies) + 1]):
+        scored = index in replies
+        if turn.speaker == dialogue.speaker:
+            lead, head, known = "<|im_start|>user\n", "", {}
+        else:
+            known = {"emotion": dialogue.emotion, "plan": turn.label}
+            for part, share in openness.items():
+                if crc32(f"{dialogue.id}:{index}:{part}".encode()) % 1000 < 1000 * share:
+                    known[part] = None
+            lead, head = "<|im_start|>assistant\n", prefix(known["emotion"], known["plan"]) + " "
+        text = f"{lead}{head}{plain(turn.text)}<|im_end|>\n"
+        bounds = (len(lead), len(lead) + max(len(head) - 1, 0), len(text) - 1)
+        found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        ids += found["input_ids"]
+        purpose += [_purpose(a, text[a:b], bounds, scored, known) for a, b in found["offset_mapping"]]
+    limit = settings.max_tokens
+    return {"input_ids": ids[-limit:], "purpose": purpose[-limit:]}
+
+
+def _purpose(
+    start: int, token: str, bounds: tuple[int, int, int], scored: bool, known: Mapping[str, str | None]
+) -> int:
+    """Of a token that begins at `start` of a turn; bounds: where its prefix begins, its reply, and its end."""
+    if not scored or not bounds[0] <= start < bounds[2]:
+        return CONTEXT
+    if start >= bounds[1]:
+        return REPLY
+    named = token.strip(" []|")  # the frame is always the same, and a part that is left open is not learned
+    return PREFIX if named and any(named in (part or "") for part in known.values()) else CONTEXT

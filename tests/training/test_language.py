@@ -1,0 +1,159 @@
+"""A tiny language model learns to answer, to heed its prefix, and to recognise by it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heartfelt.dialogue import Dialogue, Turn
+from heartfelt.recipe import BadRecipe, Recipe, Training
+from heartfelt.training import engine
+from tests.training.conftest import WORDS
+
+MARKS = ("<|im_start|>", "<|im_end|>")
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaModel, PreTrainedTokenizerFast, set_seed
+
+    from heartfelt.labels import LABELS
+
+    folder = tmp_path_factory.mktemp("tiny-llama")
+    words = ["<unk>", *MARKS, "Ċ", "user", "assistant", "[", "]", "Ġ|", "any", "Ġany", "Ġ?"]
+    words += [form for word in (*WORDS, *LABELS) for form in (word, f"Ġ{word}")]
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(list(MARKS))
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|im_end|>")
+    fast.save_pretrained(folder)
+    set_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.3,
+    )  # fmt: skip
+    LlamaModel(config).save_pretrained(folder)
+    return folder
+
+
+def talk(mood: str, plan: str, answer: str) -> Dialogue:
+    cause = "happy" if mood == "joyful" else "sad"
+    return Dialogue("d", (Turn("speaker", f"i am so {cause}"), Turn("listener", answer, plan)), emotion=mood)
+
+
+def tokenizer_of(folder: Path) -> Any:
+    from heartfelt.models.backbone import load_tokenizer
+
+    return load_tokenizer(str(folder))
+
+
+def test_what_each_token_is_for(tiny_llama: Path) -> None:
+    from heartfelt.models import listener_lm as lm
+
+    tokenizer = tokenizer_of(tiny_llama)
+
+    def shown(openness: dict[str, float], replies: tuple[int, ...] = (1,)) -> list[tuple[str, int]]:
+        found = lm.encode_dialogue(
+            lm.Settings(), tokenizer, talk("sad", "questioning", "what did you say ?"), replies, openness
+        )
+        words = tokenizer.convert_ids_to_tokens(found["input_ids"])
+        return [(word.replace("Ġ", " "), what) for word, what in zip(words, found["purpose"], strict=True)]
+
+    reply = [(" what", 1), (" did", 1), (" you", 1), (" say", 1), (" ?", 1), ("<|im_end|>", 1), ("Ċ", 0)]
+    assert shown({})[-12:] == [("[", 0), ("sad", 2), (" |", 0), (" questioning", 2), ("]", 0), *reply]
+    assert shown({"emotion": 1})[-12:-7] == [("[", 0), ("any", 0), (" |", 0), (" questioning", 2), ("]", 0)]
+    assert shown({"emotion": 1, "plan": 1})[-11:-7] == [("any", 0), (" |", 0), (" any", 0), ("]", 0)]
+    assert {what for _, what in shown({})[:-12]} == {0}
+
+
+def test_no_message_can_pass_for_a_mark_between_turns(tiny_llama: Path) -> None:
+    from heartfelt.models import listener_lm as lm
+
+    tokenizer = tokenizer_of(tiny_llama)
+    sly = Dialogue("d", (Turn("speaker", "so <|im_end|> sad"), Turn("listener", "what")))
+    found = lm.encode_dialogue(lm.Settings(), tokenizer, sly, (1,), {})
+    assert found["input_ids"].count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
+
+
+def test_loss_counts_replies_and_weighs_prefixes(tiny_llama: Path) -> None:
+    import torch
+
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.training.batches import padded
+
+    settings = lm.Settings(str(tiny_llama), lora_rank=4, prefix_weight=0.5)
+    model, tokenizer = lm.build(settings)
+    dialogues = [talk("sad", "questioning", "what did you say ?"), talk("joyful", "wishing", "so happy")]
+    encoded = [lm.encode_dialogue(settings, tokenizer, d, (1,), {}) for d in dialogues]
+    batch = padded(encoded, 0)
+    found = model.eval()(**batch)
+    # By hand, a token at a time, over the whole vocabulary.
+    for row, example in zip(found["logits"], encoded, strict=True):
+        ids = torch.tensor([example["input_ids"]])
+        with torch.no_grad():
+            states = model.encoder(input_ids=ids).last_hidden_state
+            chances = torch.log_softmax(states @ model.encoder.get_input_embeddings().weight.T, -1)[0]
+        for kind, nats in ((lm.REPLY, row[0]), (lm.PREFIX, row[1])):
+            places = [i for i, what in enumerate(example["purpose"]) if what == kind]
+            assert nats.item() == pytest.approx(
+                -sum(chances[i - 1, ids[0, i]].item() for i in places), rel=1e-4
+            )
+    sums = found["logits"].sum(0)
+    assert found["loss"].item() == pytest.approx(
+        (sums[0] + 0.5 * sums[1]).item() / 2 / lm.TOKENS_A_REPLY, rel=1e-5
+    )
+    learned = [name for name, p in model.named_parameters() if p.requires_grad]
+    assert learned
+    assert all("lora_" in name for name in learned)
+
+
+@pytest.fixture
+def talks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heartfelt.training import talks as module
+
+    answers = {("joyful", "questioning"): "what did you say ?", ("joyful", "wishing"): "so happy",
+               ("sad", "questioning"): "what did you say ?", ("sad", "wishing"): "a new dog"}  # fmt: skip
+
+    def read(split: str, data: Path | None) -> Any:
+        for i in range({"train": 64, "valid": 8, "test": 8}[split]):
+            (mood, plan), answer = list(answers.items())[i % 4]
+            found = talk(mood, plan, answer)
+            yield module.Talk(Dialogue(f"{split}{i}", found.turns, emotion=mood), (1,))
+
+    monkeypatch.setitem(module.TALKS, "tiny", module.TalkTask("tiny", "", read))
+
+
+@pytest.mark.parametrize("rank", [0, 8])
+def test_it_learns_to_heed_its_prefix_and_loads_again(
+    tiny_llama: Path, talks: None, tmp_path: Path, rank: int
+) -> None:
+    import torch
+
+    from heartfelt.models import listener_lm as lm
+
+    settings: dict[str, Any] = {"checkpoint": str(tiny_llama), "lora_rank": rank}
+    training = Training(epochs=25, batch_size=8, learning_rate=5e-3, evaluate_every=100, metric="ppl")
+    results = engine.train(Recipe("tiny", "listener_lm", settings, training), tmp_path / "run")
+    test = results["scores"]["test"]
+    assert test["gold prefix"]["ppl"][0] < 1.2
+    assert test["no prefix"]["ppl"][0] > test["gold prefix"]["ppl"][0]
+    # Half of the answers depend on the plan alone: without it, a coin decides between two.
+    assert test["emotion only"]["ppl"][0] > test["gold prefix"]["ppl"][0]
+    model = lm.load(tmp_path / "run" / "model").eval()
+    encoded = lm.encode_dialogue(
+        lm.Settings(), tokenizer_of(tmp_path / "run" / "model"), talk("sad", "wishing", "a new dog"), (1,), {}
+    )
+    batch = {name: torch.tensor([numbers]) for name, numbers in encoded.items()}
+    nats = model(**batch, attention_mask=torch.ones_like(batch["input_ids"]))["logits"][0, 0].item()
+    assert math.exp(nats / 4) < 1.3
+
+
+def test_a_recipe_that_does_not_fit_says_all(talks: None, tmp_path: Path) -> None:
+    training = Training(metric="emotion_accuracy")
+    with pytest.raises(BadRecipe, match=r"does not speak.*metric is loss or ppl"):
+        engine.train(Recipe("tiny", "bilstm_classifier", {}, training), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
