@@ -11,6 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState
 
+from heartfelt.files import writing
+
 LOWER = ("loss", "ppl")  # metrics of which less is better
 
 
@@ -74,7 +76,8 @@ class BestKeeper(TrainerCallback):
                 states |= {name: tensor.contiguous() for name, tensor in model.named_buffers()}
                 save_file(states, self._states.with_suffix(".part"))
                 self._states.with_suffix(".part").replace(self._states)
-            self._record.write_text(json.dumps(self._seen))
+            with writing(self._record) as file:
+                json.dump(self._seen, file)
         since = sum(step > self.best_step for step, _ in self._seen)
         if self._patience is not None and since >= self._patience:
             control.should_training_stop = True
@@ -117,7 +120,8 @@ class Minutes(TrainerCallback):
 
     def on_save(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if state.is_world_process_zero:
-            self._path.write_text(json.dumps(self.spent()))
+            with writing(self._path) as file:
+                json.dump(self.spent(), file)
 
 
 def last_checkpoint(folder: Path) -> str | None:
