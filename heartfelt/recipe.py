@@ -55,6 +55,9 @@ class Recipe:
     model: str  # a name in models.MODELS
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
+    extra: tuple[
+        str, ...
+    ] = ()  # files of labelled turns that join the train split of a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
 
@@ -92,7 +95,10 @@ def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Reci
 
 def dump(recipe: Recipe) -> str:
     """The whole recipe with its defaults, as YAML: what a run folder keeps."""
-    return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True)
+    values = msgspec.to_builtins(recipe)
+    if not recipe.extra:  # younger than the first run folders, whose hashes must not change
+        del values["extra"]
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 
 def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T | None, list[str]]:
