@@ -39,6 +39,9 @@ COMMANDS: dict[str, dict[str, str]] = {
     "runs": {
         "list": "heartfelt.training.commands:list_",
         "show": "heartfelt.training.commands:show",
+        "report": "heartfelt.training.commands:report",
+        "ensemble": "heartfelt.training.commands:ensemble",
+        "keep": "heartfelt.training.commands:keep",
     },
     "heartfelt": {  # commands without a group
         "train": "heartfelt.training.commands:train",
