@@ -42,8 +42,11 @@ COMMANDS: dict[str, dict[str, str]] = {
         "report": "heartfelt.training.commands:report",
         "ensemble": "heartfelt.training.commands:ensemble",
         "keep": "heartfelt.training.commands:keep",
+        "score": "heartfelt.training.commands:score",
+        "export": "heartfelt.training.commands:export",
     },
     "heartfelt": {  # commands without a group
+        "emotions": "heartfelt.agent.commands:emotions",
         "train": "heartfelt.training.commands:train",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
         "compare": "heartfelt.evaluation.commands:compare",

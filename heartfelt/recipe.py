@@ -50,14 +50,22 @@ class Training:
 
 
 @dataclass(frozen=True)
+class Teacher:
+    """Finished runs whose chances the model learns beside the labels (Hinton et al. 2015)."""
+
+    runs: tuple[str, ...]  # folders; of several, the mean of their chances
+    weight: float = 0.5  # of the teacher's word against the label's, where there are both
+    temperature: float = 2.0  # flattens both sides' chances, so that small ones count
+
+
+@dataclass(frozen=True)
 class Recipe:
     task: str  # a name in training.tasks.TASKS
     model: str  # a name in models.MODELS
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
-    extra: tuple[
-        str, ...
-    ] = ()  # files of labelled turns that join the train split of a task with the head "label"
+    teacher: Teacher | None = None
+    extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
 
@@ -96,8 +104,9 @@ def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Reci
 def dump(recipe: Recipe) -> str:
     """The whole recipe with its defaults, as YAML: what a run folder keeps."""
     values = msgspec.to_builtins(recipe)
-    if not recipe.extra:  # younger than the first run folders, whose hashes must not change
-        del values["extra"]
+    for younger in ("teacher", "extra"):  # than the first run folders, whose hashes must not change
+        if not values[younger]:
+            del values[younger]
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 
@@ -116,8 +125,9 @@ def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T 
                 problems.append(f"{prefix}{name} is missing")
             continue
         value, wanted = values[name], types[name]
-        if dataclasses.is_dataclass(wanted) and isinstance(value, Mapping):
-            arguments[name], inner = fill(typing.cast(type[Any], wanted), value, f"{prefix}{name}.")
+        group = next(filter(dataclasses.is_dataclass, (wanted, *typing.get_args(wanted))), None)
+        if group and isinstance(value, Mapping):
+            arguments[name], inner = fill(typing.cast(type[Any], group), value, f"{prefix}{name}.")
             problems += inner
             continue
         try:

@@ -46,6 +46,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
 
 
+def language_of(text: str) -> str:
+    """ "ar" where most letters are Arabic, "en" elsewhere: the two that we speak."""
+    letters = [char for char in text if char.isalpha()]
+    arabic = sum("\u0600" <= char <= "\u06ff" or "\u0750" <= char <= "\u077f" for char in letters)
+    return "ar" if 2 * arabic > len(letters) else "en"
+
+
 # Function words by class, for counting content words. In English, contractions of "I am" and "that is" stay content
 # on purpose: rashkin2019's Figure 3 counts "i'm" and "that's" among the most used words.
 STOP_WORDS: dict[str, frozenset[str]] = {

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.errors import BadData, MissingData, need
+from heartfelt.errors import BadData, MissingData
 from heartfelt.files import sha256
 
 Array = NDArray[np.float32]
@@ -34,8 +34,9 @@ class Encoder:
     """Text in, a distribution for each head and a vector out."""
 
     def __init__(self, folder: Path) -> None:
-        runtime = need("onnxruntime", "train", "The encoder")
-        tokenizers = need("tokenizers", "train", "The encoder")
+        import onnxruntime as runtime  # type: ignore[import-untyped]  # here: both take a moment to load
+        import tokenizers
+
         try:
             self.card = msgspec.json.decode((folder / "encoder.json").read_bytes(), type=Card)
         except FileNotFoundError:

@@ -3,7 +3,8 @@
 A classifier's file has `Settings`, its part of a recipe, and either
     build(settings, classes, texts) → (model, tokenizer)    a PreTrainedModel that learns by gradient, or
     fit(settings, texts, labels, classes) → Fitted          one that is counted in one go
-where `classes` is the number of labels (of each head), and `texts` are those of the train split.
+and `load(folder)` for what either has saved. `classes` is the number of labels (of each head); `texts` are those of
+the train split.
 """
 
 import importlib

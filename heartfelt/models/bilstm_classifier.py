@@ -1,6 +1,7 @@
 """Bi-LSTM emotion classifiers from scratch, the baselines of joint2021: with and without attention on top."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from heartfelt.models.heads import Classifier, Heads
+from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 from heartfelt.models.words import word_tokenizer
 
 
@@ -33,12 +34,12 @@ class BiLSTMConfig(PretrainedConfig):
         hidden: int = 384,
         attention: bool = False,
         dropout: float = 0.3,
-        classes: dict[str, int] | None = None,
+        classes: Classes | None = None,  # head → number of labels
         **others: Any,
     ) -> None:
         super().__init__(**others)
         self.vocabulary, self.embedding, self.hidden = vocabulary, embedding, hidden
-        self.attention, self.dropout, self.classes = attention, dropout, classes or {}
+        self.attention, self.dropout, self.classes = attention, dropout, ordered(classes)
 
 
 class BiLSTMClassifier(Classifier):
@@ -78,3 +79,8 @@ def build(
         dropout=settings.dropout, classes=classes,
     )  # fmt: skip
     return BiLSTMClassifier(config), tokenizer
+
+
+def load(folder: Path) -> BiLSTMClassifier:
+    model: BiLSTMClassifier = BiLSTMClassifier.from_pretrained(folder)
+    return model

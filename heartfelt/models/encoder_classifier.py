@@ -5,6 +5,7 @@ Unusual: a causal language model serves as encoder too. Its last state has read 
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -13,7 +14,7 @@ from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
-from heartfelt.models.heads import Classifier, Heads
+from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 Pooling = Literal["mean", "first", "last_and_mean"]
 
@@ -34,13 +35,13 @@ class EncoderClassifierConfig(PretrainedConfig):
     def __init__(
         self,
         encoder: dict[str, Any] | None = None,  # the encoder's own config
-        classes: dict[str, int] | None = None,  # head → number of labels
+        classes: Classes | None = None,  # head → number of labels
         pooling: Pooling = "mean",
         dropout: float = 0.1,
         **others: Any,
     ) -> None:
         super().__init__(**others)
-        self.encoder, self.classes, self.pooling, self.dropout = encoder, classes or {}, pooling, dropout
+        self.encoder, self.classes, self.pooling, self.dropout = encoder, ordered(classes), pooling, dropout
 
 
 class EncoderClassifier(Classifier):
@@ -83,6 +84,11 @@ def build(
         for layer in layers_of(model.encoder)[: settings.frozen_layers]:
             layer.requires_grad_(False)
     return model, load_tokenizer(settings.checkpoint)
+
+
+def load(folder: Path) -> EncoderClassifier:
+    model: EncoderClassifier = EncoderClassifier.from_pretrained(folder)
+    return model
 
 
 def layers_of(encoder: nn.Module) -> nn.ModuleList:

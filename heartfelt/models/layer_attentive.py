@@ -8,6 +8,7 @@ C is also the emotion vector that starts joint2021's decoder.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from transformers import PretrainedConfig
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
-from heartfelt.models.heads import Classifier, Heads
+from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ class LayerAttentiveConfig(PretrainedConfig):
     def __init__(
         self,
         encoder: dict[str, Any] | None = None,
-        classes: dict[str, int] | None = None,
+        classes: Classes | None = None,  # head → number of labels
         dropout: float = 0.1,
         **others: Any,
     ) -> None:
         super().__init__(**others)
-        self.encoder, self.classes, self.dropout = encoder, classes or {}, dropout
+        self.encoder, self.classes, self.dropout = encoder, ordered(classes), dropout
 
 
 class LayerAttentive(Classifier):
@@ -74,3 +75,8 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
     model = LayerAttentive(config)
     copy_weights(encoder, model.encoder)
     return model, load_tokenizer(settings.checkpoint)
+
+
+def load(folder: Path) -> LayerAttentive:
+    model: LayerAttentive = LayerAttentive.from_pretrained(folder)
+    return model

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,10 @@ class NaiveBayes:
         found: NDArray[np.float64] = _counts(texts, self.vocabulary, self.pairs) @ self.log_likelihoods
         return found + self.log_priors
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, precision: type[np.floating[Any]] = np.float64) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(folder / "numbers.npz", likelihoods=self.log_likelihoods, priors=self.log_priors)
+        likelihoods = self.log_likelihoods.astype(precision)
+        np.savez_compressed(folder / "numbers.npz", likelihoods=likelihoods, priors=self.log_priors)
         with writing(folder / "vocabulary.json") as file:
             json.dump({"pairs": self.pairs, "words": list(self.vocabulary)}, file, ensure_ascii=False)
 
@@ -62,7 +64,7 @@ def load(folder: Path) -> NaiveBayes:
     kept = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
     numbers = np.load(folder / "numbers.npz")
     vocabulary = {word: i for i, word in enumerate(kept["words"])}
-    return NaiveBayes(kept["pairs"], vocabulary, numbers["likelihoods"], numbers["priors"])
+    return NaiveBayes(kept["pairs"], vocabulary, numbers["likelihoods"].astype(np.float64), numbers["priors"])
 
 
 def _features(text: str, pairs: bool) -> Iterator[str]:

@@ -57,4 +57,6 @@ def padded(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.T
     batch = {"input_ids": ids, "attention_mask": mask}
     if "labels" in examples[0]:
         batch["labels"] = torch.tensor([example["labels"] for example in examples])
+    if "lesson" in examples[0]:
+        batch["lesson"] = torch.from_numpy(np.stack([example["lesson"] for example in examples]))
     return batch

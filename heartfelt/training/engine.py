@@ -53,6 +53,16 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
         problems.append(f"training.metric is one of {', '.join(metrics)}, not {recipe.training.metric}")
     if hasattr(module, "fit") and len(task.heads) > 1:
         problems.append(f"{recipe.model} learns one label set, and {task.name} has {len(task.heads)}")
+    if recipe.teacher:
+        if hasattr(module, "fit"):
+            problems.append(f"{recipe.model} cannot learn from a teacher")
+        if not (0 <= recipe.teacher.weight <= 1 and recipe.teacher.temperature > 0):
+            problems.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
+        problems += [
+            f"teacher.runs: {run} is not a run folder"
+            for run in recipe.teacher.runs
+            if not (Path(run) / "recipe.yaml").is_file()
+        ]
     problems += extra.problems(recipe.extra, task)
     if problems:
         raise BadRecipe("; ".join(problems))
@@ -72,12 +82,18 @@ def _descend(
     from transformers import set_seed
 
     from heartfelt.training.gradient import Learner
+    from heartfelt.training.teacher import teach
 
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
     model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
     learner = Learner(run.folder, recipe, task, model, tokenizer)
-    learner.learn(splits["train"], splits["valid"], watch)
+    lessons = None
+    if recipe.teacher:
+        lessons = teach(recipe.teacher, task, splits["train"])
+    else:
+        splits = {**splits, "train": [item for item in splits["train"] if item.labels]}
+    learner.learn(splits["train"], splits["valid"], watch, lessons)
     facts = {
         "best_step": learner.keeper.best_step,
         "parameters": sum(p.numel() for p in model.parameters()),

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.models.backbone import separator
-from heartfelt.models.heads import UNLABELLED
+from heartfelt.models.heads import UNLABELLED, Lesson
 from heartfelt.recipe import BadRecipe, Recipe
 from heartfelt.training.batches import LengthBuckets, padded
 from heartfelt.training.callbacks import BestKeeper, Checkpoints, Log, Minutes, last_checkpoint, world_size
@@ -43,8 +43,13 @@ def encoder(tokenizer: Tokenizer, task: Task, recipe: Recipe) -> Encode:
 class Encoded(Dataset[dict[str, Any]]):
     """Items as tokens, the longest first: evaluation then pads little and fails early if memory is short."""
 
-    def __init__(self, items: Sequence[Item], encode: Encode, sort: bool) -> None:
+    def __init__(
+        self, items: Sequence[Item], encode: Encode, sort: bool, lessons: np.ndarray | None = None
+    ) -> None:
         examples = [encode(item) for item in items]
+        if lessons is not None:
+            for example, lesson in zip(examples, lessons, strict=True):
+                example["lesson"] = lesson
         self.order = list(range(len(items)))  # which item stands where
         if sort:
             self.order.sort(key=lambda index: -len(examples[index]["input_ids"]))
@@ -76,8 +81,17 @@ class Learner:
         self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
         self.minutes = Minutes(self.folder)
 
-    def learn(self, train: list[Item], valid: list[Item], watch: TrainerCallback | None) -> None:
-        """Train, going on from the last checkpoint; leaves the model in its best state on valid."""
+    def learn(
+        self,
+        train: list[Item],
+        valid: list[Item],
+        watch: TrainerCallback | None,
+        lessons: np.ndarray | None = None,
+    ) -> None:
+        """Train, going on from the last checkpoint; leaves the model in its best state on valid.
+
+        `lessons`: a teacher's logits for each item of train, (items, all classes).
+        """
         training = self.recipe.training
         if training.evaluate_on and training.evaluate_on < len(valid):
             chosen = np.random.default_rng(training.seed).permutation(len(valid))[: training.evaluate_on]
@@ -87,7 +101,7 @@ class Learner:
             model=self.model,
             args=self._arguments(len(train)),
             data_collator=partial(padded, pad_id=int(self.tokenizer.pad_token_id or 0)),
-            train_dataset=Encoded(train, self.encode, sort=False),
+            train_dataset=Encoded(train, self.encode, sort=False, lessons=lessons),
             eval_dataset=Encoded(valid, self.encode, sort=True),
             compute_metrics=self._accuracies,
         )
@@ -186,5 +200,8 @@ class _Trainer(Trainer):
         num_items_in_batch: Any = None,
     ) -> Any:
         smoothing = self._recipe.training.label_smoothing if model.training else 0.0
-        outputs = model(**inputs, smoothing=smoothing)
+        said, teacher, lesson = inputs.pop("lesson", None), self._recipe.teacher, None
+        if said is not None and teacher:
+            lesson = Lesson(said, teacher.weight, teacher.temperature)
+        outputs = model(**inputs, smoothing=smoothing, lesson=lesson)
         return (outputs["loss"], outputs) if return_outputs else outputs["loss"]

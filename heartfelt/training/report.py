@@ -119,6 +119,16 @@ class HeadReport:
 
 
 @dataclass(frozen=True)
+class Score:
+    """A row of the table of scores."""
+
+    head: str
+    title: str
+    recipe: str
+    values: tuple[list[float | None] | None, ...]  # [value, low, high] on each split
+
+
+@dataclass(frozen=True)
 class RunReport:
     name: str
     what: str
@@ -142,15 +152,31 @@ def report(run: Run, data: Path | None = None, resamples: int = 1000) -> RunRepo
 
 
 def write(path: Path, made: RunReport) -> None:
-    scored = [
-        (head, name, [split.get(head, {}).get(name) for split in made.results["scores"].values()])
-        for head in dict.fromkeys(h for split in made.results["scores"].values() for h in split)
-        for name in METRICS
-    ]
     write_page(
-        path, "run.html", r=made, scored=scored, metrics={name: described(name) for name in METRICS},
-        splits=list(made.results["scores"]), mistakes=MISTAKES, bins=BINS,
+        path, "run.html", r=made, scores=score_rows(made.results["scores"]), splits=list(made.results["scores"]),
+        bins=BINS,
     )  # fmt: skip
+
+
+def score_rows(scored: dict[str, Any]) -> list[Score]:
+    """The rows of the table of scores: a head and a metric, with its values on each split."""
+    rows = []
+    for head in dict.fromkeys(head for heads in scored.values() for head in heads):
+        found = [heads.get(head, {}) for heads in scored.values()]
+        for name in (*METRICS, "auroc"):
+            values = tuple(metrics.get(name) for metrics in found)
+            if any(values):
+                rows.append(Score(head, *_described(name), values))
+    return rows
+
+
+def _described(name: str) -> tuple[str, str]:
+    if name == "auroc":
+        return (
+            "AUROC",
+            "chance that an item of the second label is given a higher chance of it than one of the first",
+        )
+    return described(name).title, described(name).recipe
 
 
 def of_head(head: Head, temperature: float, again: Sequence[bool], resamples: int = 1000) -> HeadReport:

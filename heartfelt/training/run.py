@@ -15,7 +15,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import metadata
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar, cast
@@ -123,8 +123,8 @@ def portable(value: T) -> T:
 
     Takes a recipe, or what JSON can hold. Names of the model hub (`owner/name`) and addresses stay.
     """
-    if isinstance(value, Recipe):
-        return cast(T, replace(value, **{name: portable(getattr(value, name)) for name in _MAY_HOLD_PATHS}))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: portable(getattr(value, f.name)) for f in fields(value)})
     if isinstance(value, Mapping):
         return cast(T, {key: portable(inner) for key, inner in value.items()})
     if isinstance(value, (list, tuple)):
@@ -132,9 +132,6 @@ def portable(value: T) -> T:
     if isinstance(value, str):
         return cast(T, _without_paths(value))
     return value
-
-
-_MAY_HOLD_PATHS = ("settings", "extra", "paper", "note")
 
 
 def _without_paths(text: str) -> str:

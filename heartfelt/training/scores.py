@@ -34,8 +34,35 @@ def scores(task: Task, items: Sequence[Item], logits: Array, resamples: int = 10
                 name: [None if n is None else round(n, 5) for n in (i.value, i.low, i.high)]
                 for name, i in result.scores.items()
             }
+            if len(task.heads[head]) == 2:
+                found[head]["auroc"] = _auroc_with_interval(rows, task.heads[head][1], resamples)
             found[head]["items"] = len(rows)
     return found
+
+
+def _auroc_with_interval(rows: Sequence[Output], positive: str, resamples: int) -> list[float | None]:
+    """[value, low, high] of the chance that a positive row ranks above another one, resampled by dialogue."""
+    chances = np.array([(row.emotion or {})[positive] for row in rows])
+    truth = np.array([row.gold == positive for row in rows])
+    _, dialogues = np.unique([row.dialogue for row in rows], return_inverse=True)
+    draw, count = np.random.default_rng(0), int(dialogues.max()) + 1
+    samples = []
+    for _ in range(resamples):
+        often = np.bincount(draw.integers(count, size=count), minlength=count)
+        samples.append(auroc(chances, truth, often[dialogues]))
+    low, high = np.nanquantile(samples, (0.025, 0.975))
+    value = auroc(chances, truth, np.ones(len(rows)))
+    return [None if np.isnan(n) else round(float(n), 5) for n in (value, low, high)]
+
+
+def auroc(chances: Array, truth: NDArray[np.bool_], weights: NDArray[Any]) -> float:
+    """Area under the ROC curve of weighted rows; half a point for a tie. NaN where one side is empty."""
+    _, place = np.unique(chances, return_inverse=True)
+    positive = np.bincount(place, weights * truth)
+    negative = np.bincount(place, weights * ~truth)
+    pairs = positive.sum() * negative.sum()
+    below = np.cumsum(negative) - negative / 2
+    return float((positive * below).sum() / pairs) if pairs else float("nan")
 
 
 def chances(logits: Array, temperature: float = 1.0) -> Array:

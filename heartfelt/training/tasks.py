@@ -11,7 +11,7 @@ from zlib import crc32
 
 from heartfelt import corpora
 from heartfelt.corpora.newsgroups import GROUPS as GROUPS_20
-from heartfelt.dialogue import examples
+from heartfelt.dialogue import Dialogue, Turn, examples
 from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
@@ -96,11 +96,36 @@ _NOT_SMALL_TALK = ("emotion", "psychology", "tech_support", "coding")
 def neutrality(split: str, data: Path | None) -> Iterator[Item]:
     """Does this message want an empathetic answer, or a plain one? (naous2021's open problem.)
 
-    Plain: prompts of chit-chat, and turns of DailyDialog without emotion. Felt: speakers' words in ED, and turns of
-    DailyDialog with one. Chit-chat has no splits: equal prompts go together, by a hash of their words.
+    Plain: prompts of chit-chat, and openings of DailyDialog without emotion. Felt: speakers' first words in ED, and
+    openings of DailyDialog with one. Chit-chat has no splits: equal prompts go together, by a hash of their words;
+    of DailyDialog's valid and test openings, those that its train split repeats are left out.
     """
+    yield from _small_talk(split, data, ("chatterbot_english", "personality_chat"))
+    for dialogue in _daily_dialogues(split, data):
+        turn = dialogue.turns[0]
+        yield Item(f"dd-{dialogue.id}", 0, (turn.text,), {"neutral": _daily_feeling(turn)})
+    for dialogue in corpora.load("empathetic_dialogues", split, data=data):
+        yield Item(dialogue.id, 0, (dialogue.turns[0].text,), {"neutral": "felt"})
+
+
+def arabic_neutrality(split: str, data: Path | None) -> Iterator[Item]:
+    """The same in Arabic. Plain: chit-chat, tweets without emotion. Felt: ED's speakers in translation, other tweets.
+
+    None of these has splits: equal texts go together, by a hash of their words. The translation is of ED's test
+    split, so nothing that is trained here may be scored on English ED, and nothing is.
+    """
+    yield from _small_talk(split, data, ("chatterbot_arabic",))
+    for name in ("arabic_ed_test", "emotone"):
+        for dialogue in corpora.load(name, data=data, faults=Faults()):
+            turn = dialogue.turns[0]
+            if _split_of(normalized(turn.text)) == split:
+                labels = {"neutral": "plain" if turn.label == "none" else "felt"}
+                yield Item(f"{name}-{dialogue.id}", 0, (turn.text,), labels)
+
+
+def _small_talk(split: str, data: Path | None, parts: tuple[str, ...]) -> Iterator[Item]:
     seen = set()
-    for part in ("chatterbot_english", "personality_chat"):
+    for part in parts:
         for dialogue in corpora.load("chitchat", part, data=data, faults=Faults()):
             prompt = dialogue.turns[0].text
             key = normalized(prompt)
@@ -108,15 +133,27 @@ def neutrality(split: str, data: Path | None) -> Iterator[Item]:
                 continue
             seen.add(key)
             yield Item(dialogue.id, 0, (prompt,), {"neutral": "plain"})
+
+
+def _daily_dialogues(split: str, data: Path | None) -> Iterator[Dialogue]:
+    """DailyDialog's dialogues; of valid and test, those whose opening the train split does not have."""
+    known = set()
+    if split != "train":
+        known = {normalized(d.turns[0].text) for d in _labelled_daily_dialogues("train", data)}
     published = "validation" if split == "valid" else split
+    for dialogue in _labelled_daily_dialogues(published, data):
+        if normalized(dialogue.turns[0].text) not in known:
+            yield dialogue
+
+
+def _labelled_daily_dialogues(published: str, data: Path | None) -> Iterator[Dialogue]:
     for dialogue in corpora.load("dailydialog", published, data=data, faults=Faults()):
-        turn = dialogue.turns[0]
-        if turn.label:
-            yield Item(
-                f"dd-{dialogue.id}", 0, (turn.text,), {"neutral": "plain" if turn.label == "none" else "felt"}
-            )
-    for dialogue in corpora.load("empathetic_dialogues", split, data=data):
-        yield Item(dialogue.id, 0, (dialogue.turns[0].text,), {"neutral": "felt"})
+        if all(turn.label for turn in dialogue.turns):
+            yield dialogue
+
+
+def _daily_feeling(turn: Turn) -> str:
+    return "plain" if turn.label == "none" else "felt"
 
 
 def _split_of(key: str) -> str:
@@ -173,6 +210,33 @@ def everything(split: str, data: Path | None) -> Iterator[Item]:
             yield item._replace(labels={**item.labels, "plan": plan})
 
 
+def listening(split: str, data: Path | None) -> Iterator[Item]:
+    """What the shipped encoder learns: everything, whether a message wants empathy, and labels of film talk.
+
+    Items without a label are there for a teacher to label; without one, the engine leaves them out.
+    """
+    for item in everything(split, data):
+        if "emotion" in item.labels:  # all that ED's speakers say is felt
+            item = item._replace(labels={**item.labels, "neutral": "felt"})
+        yield item
+    yield from _small_talk(split, data, ("chatterbot_english", "personality_chat"))
+    for dialogue in _daily_dialogues(split, data):
+        turns = dialogue.turns
+        for end in {1, 1 + crc32(dialogue.id.encode()) % len(turns)}:  # the opening, and one turn further on
+            shown = turns[max(0, end - 4) : end]
+            feelings = {_daily_feeling(turn) for turn in shown}
+            # Plain now, but moved before: that could be called either way, and is left to no label.
+            sure = len(feelings) == 1 or _daily_feeling(shown[-1]) == "felt"
+            labels = {"neutral": _daily_feeling(shown[-1])} if sure else {}
+            yield Item(f"dd-{dialogue.id}", end - 1, tuple(turn.text for turn in shown), labels)
+    if split == "train":
+        for part in corpora.find("edos").splits:
+            for dialogue in corpora.load("edos", part, data=data, faults=Faults()):
+                last = dialogue.turns[-1]
+                labels = {"label": last.label} if part == "mturk" and last.label in LABELS else {}
+                yield Item(f"edos-{part}-{dialogue.id}", 0, (last.text,), labels)
+
+
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
@@ -199,6 +263,7 @@ TASKS: dict[str, Task] = {
             {"neutral": ("felt", "plain")},
             neutrality,
         ),
+        Task("arabic_neutrality", "the same in Arabic", {"neutral": ("felt", "plain")}, arabic_neutrality),
         Task("topics", "newsgroup of a message, 20-way", {"topic": GROUPS_20}, topics),
         Task(
             "everything",
@@ -212,6 +277,12 @@ TASKS: dict[str, Task] = {
             {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS},
             clean(everything),
             replies_of_test,
+        ),
+        Task(
+            "listening",
+            "everything, the neutral gate, and labels of film talk: the shipped encoder",
+            {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS, "neutral": ("felt", "plain")},
+            listening,
         ),
     )
 }

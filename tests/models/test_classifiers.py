@@ -105,3 +105,17 @@ def test_a_model_without_torch_says_what_to_install(monkeypatch: pytest.MonkeyPa
     ):
         module_of("bilstm_classifier")
     assert module_of("naive_bayes") is naive_bayes
+
+
+def test_heads_keep_their_order_when_saved(tmp_path: Path) -> None:
+    """transformers sorts the keys of a config; a head must not come back as another."""
+    torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
+    from heartfelt.models.bilstm_classifier import BiLSTMClassifier, BiLSTMConfig
+
+    config = BiLSTMConfig(vocabulary=10, classes={"plan": 3, "neutral": 2, "emotion": 4})
+    model = BiLSTMClassifier(config).eval()
+    ids, mask = torch.tensor([[1, 2, 3]]), torch.ones((1, 3), dtype=torch.long)
+    model.save_pretrained(tmp_path)
+    again = BiLSTMClassifier.from_pretrained(tmp_path).eval()
+    assert list(again.heads.classes) == ["plan", "neutral", "emotion"]
+    assert torch.equal(again(ids, mask)["logits"], model(ids, mask)["logits"])

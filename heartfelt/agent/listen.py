@@ -1,0 +1,112 @@
+"""Recognise and plan: one run of the encoder says how a person feels, what a reply should do, and whether to be plain.
+
+>>> import heartfelt
+>>> heard = heartfelt.emotions("I finally got the job!")      # doctest: +SKIP
+>>> max(heard.emotion, key=heard.emotion.get)                  # doctest: +SKIP
+'excited'
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from msgspec import field
+
+from heartfelt.agent.encoder import Encoder
+from heartfelt.agent.gate import Gate
+from heartfelt.dialogue import SPEAKER, Dialogue, Turn, Value
+from heartfelt.errors import InvalidValue
+from heartfelt.labels import GROUPS
+from heartfelt.text import language_of
+
+WINDOW = 4  # turns of context, as in training (rashkin2019)
+SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
+
+
+class Heard(Value, frozen=True):
+    """What was understood of a dialogue's last turn, in its context. Chances add up to one."""
+
+    emotion: dict[str, float] = field(default_factory=dict)  # how the person feels: 32
+    group: dict[str, float] = field(default_factory=dict)  # the same by Parrott's six
+    label: dict[str, float] = field(
+        default_factory=dict
+    )  # what the last turn by itself expresses or does: 41
+    plan: dict[str, float] = field(default_factory=dict)  # what a good listener's reply would do: 41
+    neutral: float = 0.0  # chance that this is small talk, which wants a plain answer
+    language: str = "en"
+
+
+class Listener:
+    """The shipped encoder, or another exported one, over dialogues."""
+
+    def __init__(self, folder: Path = SHIPPED / "encoder") -> None:
+        self._encoder = Encoder(folder)
+
+    def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
+        arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]
+        english = [i for i in range(len(dialogues)) if i not in set(arabic)]
+        found: dict[int, Heard] = dict(
+            zip(english, self._english([dialogues[i] for i in english]), strict=True)
+        )
+        if arabic:
+            plain = arabic_gate()([dialogues[i].turns[-1].text for i in arabic])
+            found |= {i: Heard(neutral=p, language="ar") for i, p in zip(arabic, plain, strict=True)}
+        return [found[i] for i in range(len(dialogues))]
+
+    def _english(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
+        if not dialogues:
+            return []
+        contexts = [[turn.text for turn in dialogue.turns[-WINDOW:]] for dialogue in dialogues]
+        chances, _ = self._encoder(contexts)
+        if any(len(context) > 1 for context in contexts):  # a label belongs to a turn, not to its context
+            alone, _ = self._encoder([context[-1:] for context in contexts])
+            chances["label"] = alone["label"]
+        rows = {
+            head: [dict(zip(self._encoder.card.heads[head], row.tolist(), strict=True)) for row in found]
+            for head, found in chances.items()
+        }
+        return [
+            Heard(
+                emotion=rows["emotion"][i],
+                group=groups(rows["emotion"][i]),
+                label=rows["label"][i],
+                plan=rows["plan"][i],
+                neutral=rows["neutral"][i]["plain"],
+            )
+            for i in range(len(dialogues))
+        ]
+
+    def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
+        _, found = self._encoder(texts)
+        lengths = np.linalg.norm(found, axis=-1, keepdims=True)
+        return np.asarray(found / np.maximum(lengths, 1e-12), np.float32)
+
+
+def groups(emotion: dict[str, float]) -> dict[str, float]:
+    return {group: sum(emotion[name] for name in names) for group, names in GROUPS.items()}
+
+
+def emotions(what: str | Dialogue) -> Heard:
+    """How a person feels, by a message or by a dialogue's last turns; by the encoder that Heartfelt ships."""
+    return shipped()([as_dialogue(what)])[0]
+
+
+def as_dialogue(what: str | Dialogue) -> Dialogue:
+    if isinstance(what, Dialogue):
+        return what
+    if not what.strip():
+        raise InvalidValue("There is nothing to listen to: the message is empty")
+    return Dialogue("message", (Turn(SPEAKER, what),), language=language_of(what))
+
+
+@cache
+def shipped() -> Listener:
+    return Listener()
+
+
+@cache
+def arabic_gate() -> Gate:
+    return Gate(SHIPPED / "gate-ar")

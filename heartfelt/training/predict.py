@@ -1,0 +1,96 @@
+"""A finished run answers again: logits for items of its own task or of another one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartfelt.agent.encoder import Encoder
+from heartfelt.errors import InvalidValue
+from heartfelt.models import module_of
+from heartfelt.training.run import Run
+from heartfelt.training.scores import scores
+from heartfelt.training.tasks import Item, Task, find
+
+Array = NDArray[np.float64]
+BATCH = 64
+
+
+def answers(
+    folder: Path, items: Sequence[Item], step: Callable[[str], None] = lambda _: None
+) -> dict[str, Array]:
+    """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder."""
+    if (folder / "encoder.json").is_file():
+        chances, _ = Encoder(folder)([item.turns for item in items])
+        return {head: np.log(np.maximum(found, 1e-12)) for head, found in chances.items()}
+    run = Run(folder)
+    if run.results is None:
+        raise InvalidValue(f"{folder} is not finished: heartfelt train RECIPE --to {folder} goes on with it")
+    logits = _logits(run, items, step)
+    sizes = [len(labels) for labels in run.labels.values()]
+    return dict(zip(run.labels, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+
+
+def score(
+    folder: Path,
+    task: Task,
+    split: str,
+    data: Path | None = None,
+    step: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """What a run, or an exported encoder, scores on a split of a task that has one of its heads."""
+    items = list(task.read(split, data))
+    labels = labels_of(folder)
+    heads = {head: wanted for head, wanted in task.heads.items() if tuple(labels.get(head, ())) == wanted}
+    if not items or not heads:
+        known = f"it knows {', '.join(labels)}" if items else f"its {split} split is empty"
+        raise InvalidValue(f"{folder} cannot be scored on {task.name}: {known}")
+    asked = replace(task, heads=heads)
+    return scores(asked, items, fit_for(asked, answers(folder, items, step), labels))
+
+
+def labels_of(folder: Path) -> dict[str, list[str]]:
+    if (folder / "encoder.json").is_file():
+        return {head: list(labels) for head, labels in Encoder(folder).card.heads.items()}
+    return Run(folder).labels
+
+
+def fit_for(task: Task, found: dict[str, Array], labels: dict[str, list[str]]) -> Array:
+    """(items, all classes of a task): a run's answers where it has the task's head, NaN where it has not."""
+    items = len(next(iter(found.values())))
+    parts = [
+        found[head] if tuple(labels.get(head, ())) == wanted else np.full((items, len(wanted)), np.nan)
+        for head, wanted in task.heads.items()
+    ]
+    return np.concatenate(parts, axis=-1)
+
+
+def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Array:
+    module = module_of(run.recipe.model)
+    if hasattr(module, "fit"):
+        fitted = module.load(run.folder / "model")
+        return np.asarray(fitted.logits([item.text for item in items]), np.float64)
+    import torch
+    from transformers import AutoTokenizer
+
+    from heartfelt.training.batches import padded
+    from heartfelt.training.gradient import encoder
+
+    model = module.load(run.folder / "model").eval()
+    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
+    encode = encoder(tokenizer, find(run.recipe.task), run.recipe)
+    examples = [encode(item) for item in items]
+    order = sorted(range(len(items)), key=lambda i: -len(examples[i]["input_ids"]))
+    found: list[Array] = [np.empty(0)] * len(items)
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        batch = padded([examples[i] for i in chosen], int(tokenizer.pad_token_id or 0))
+        with torch.no_grad():
+            rows = model(batch["input_ids"], batch["attention_mask"])["logits"]
+        for i, row in zip(chosen, rows.double().numpy(), strict=True):
+            found[i] = row
+        step(f"{start + len(chosen):,} of {len(order):,}")
+    return np.array(found)

@@ -1,0 +1,66 @@
+"""What teachers say of a student's training items: asked once, kept in the teacher's run folder, and never twice."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+
+from heartfelt.errors import InvalidValue
+from heartfelt.files import writing
+from heartfelt.recipe import Teacher
+from heartfelt.terminal import counting
+from heartfelt.training.predict import answers, fit_for, labels_of
+from heartfelt.training.tasks import Item, Task
+
+Array = NDArray[np.floating[Any]]
+PART = 4096  # items kept at once: what a killed student does not ask again
+
+
+def teach(teacher: Teacher, task: Task, items: Sequence[Item]) -> Array:
+    """(items, all classes of the task) logits; NaN for a head that no teacher has. Several teachers are averaged."""
+    found = [_of_run(Path(folder), task, items) for folder in teacher.runs]
+    if not found:
+        raise InvalidValue("teacher.runs names no run")
+    return found[0] if len(found) == 1 else mean_of_chances(found, task)
+
+
+def mean_of_chances(found: Sequence[Array], task: Task) -> Array:
+    """Log of the mean chances, head by head; a teacher without the head does not count."""
+    sizes = [len(labels) for labels in task.heads.values()]
+    parts = []
+    for logits in zip(*(np.split(one, np.cumsum(sizes)[:-1], axis=-1) for one in found), strict=True):
+        chances = np.stack([log_softmax(part, axis=-1) for part in logits])  # (teachers, items, labels)
+        known = ~np.isnan(chances).any((1, 2))
+        chosen = chances[known] if known.any() else chances
+        parts.append(logsumexp(chosen, axis=0) - np.log(len(chosen)))
+    return np.concatenate(parts, axis=-1).astype(np.float32)
+
+
+def _of_run(folder: Path, task: Task, items: Sequence[Item]) -> Array:
+    labels = labels_of(folder)
+    if not any(tuple(labels.get(head, ())) == wanted for head, wanted in task.heads.items()):
+        raise InvalidValue(
+            f"{folder} cannot teach {task.name}: it knows {', '.join(labels)}, not {', '.join(task.heads)}"
+        )
+    parts = []
+    with counting(f"{folder.name} teaches") as step:
+        for start in range(0, len(items), PART):
+            part = items[start : start + PART]
+            parts.append(fit_for(task, _kept(folder, part), labels))
+            step(f"{start + len(part):,} of {len(items):,}")
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _kept(folder: Path, items: Sequence[Item]) -> dict[str, NDArray[np.float64]]:
+    digest = hashlib.sha256("\0".join("\1".join(item.turns) for item in items).encode()).hexdigest()[:16]
+    path = folder / "predictions" / f"for-{digest}.npz"
+    if not path.is_file():
+        with writing(path, "wb") as file:
+            found = {head: logits.astype(np.float16) for head, logits in answers(folder, items).items()}
+            np.savez_compressed(file, allow_pickle=False, **found)
+    with np.load(path) as kept:
+        return {head: kept[head].astype(np.float64) for head in kept.files}

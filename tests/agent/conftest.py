@@ -1,0 +1,50 @@
+"""A tiny encoder with the shipped one's heads, made by the real engine and the real exporter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heartfelt.labels import EMOTIONS, LABELS
+from heartfelt.recipe import Recipe, Training
+from heartfelt.training import engine, tasks
+from heartfelt.training.run import Run
+from tests.training.conftest import tiny_bert as tiny_bert
+from tests.training.conftest import torch_is_here as torch_is_here
+
+ROWS = (
+    (
+        "i am so sad . my dog died",
+        {"emotion": "sad", "label": "sad", "plan": "sympathizing", "neutral": "felt"},
+    ),
+    (
+        "i am so happy . i won the game",
+        {"emotion": "joyful", "label": "joyful", "plan": "questioning", "neutral": "felt"},
+    ),
+    ("what did you say ?", {"label": "questioning", "neutral": "plain"}),
+)
+HEADS = {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS, "neutral": ("felt", "plain")}
+
+
+def rows(split: str, data: Path | None) -> Iterator[tasks.Item]:
+    for i in range({"train": 60, "valid": 6, "test": 6}[split]):
+        text, labels = ROWS[i % 3]
+        yield tasks.Item(f"{split}{i}", 0, (text + " today" * (i % 4),), labels)
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from heartfelt.training.export import export
+
+    tasks.TASKS["tiny"] = tasks.Task("tiny", "", HEADS, rows)
+    training = Training(
+        epochs=16, batch_size=6, learning_rate=5e-4, head_learning_rate=1e-2, evaluate_every=80
+    )
+    settings: dict[str, Any] = {"checkpoint": str(tiny_bert), "max_tokens": 48}
+    folder = tmp_path_factory.mktemp("encoder")
+    try:
+        engine.train(Recipe("tiny", "encoder_classifier", settings, training), folder / "run")
+        return export(Run(folder / "run"), folder / "out", int8=False)
+    finally:
+        del tasks.TASKS["tiny"]

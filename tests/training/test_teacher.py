@@ -1,0 +1,108 @@
+"""A student learns what its teacher says, also of text that has no label."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heartfelt.recipe import BadRecipe, Recipe, Teacher, Training, dump, parse
+from heartfelt.training import engine, teacher
+from heartfelt.training.tasks import Item, Task
+
+TASK = Task("mood", "", {"mood": ("good", "bad"), "other": ("a", "b")}, lambda split, data: iter(()))
+
+
+def test_the_loss_of_a_lesson_by_hand() -> None:
+    import torch
+
+    from heartfelt.models.heads import Heads, Lesson
+
+    heads = Heads(4, {"a": 2, "b": 2})
+    logits = torch.tensor([[math.log(3), 0.0, 0.0, 0.0]])
+    nan = math.nan
+    lesson = Lesson(torch.tensor([[0.0, 0.0, nan, nan]]), weight=0.25, temperature=1.0)
+    # Head a: the label's loss is -ln 3/4; the teacher wants halves: 1/2 ln(1/2 / 3/4) + 1/2 ln(1/2 / 1/4).
+    distance = 0.5 * math.log(2 / 3) + 0.5 * math.log(2)
+    assert heads.loss(logits, torch.tensor([[0, -100]]), lesson=lesson).item() == pytest.approx(
+        -0.75 * math.log(3 / 4) + 0.25 * distance
+    )
+    # The teacher does not know head b: there the label counts in full. Head a has no label: the teacher alone.
+    assert heads.loss(logits, torch.tensor([[-100, 1]]), lesson=lesson).item() == pytest.approx(
+        math.log(2) + 0.25 * distance
+    )
+    # At temperature 2 both sides are flattened, and the distance counts fourfold.
+    flat = math.sqrt(3) / (math.sqrt(3) + 1)
+    distance = 4 * (0.5 * math.log(0.5 / flat) + 0.5 * math.log(0.5 / (1 - flat)))
+    lesson = lesson._replace(temperature=2.0)
+    assert heads.loss(logits, torch.tensor([[-100, -100]]), lesson=lesson).item() == pytest.approx(
+        0.25 * distance
+    )
+
+
+def test_teachers_are_averaged_in_chances_and_only_where_they_know_the_head() -> None:
+    nan = np.nan
+    one = np.array([[math.log(9), 0.0, nan, nan]])
+    two = np.array([[0.0, 0.0, math.log(3), 0.0]])
+    found = np.exp(teacher.mean_of_chances([one, two], TASK))
+    assert np.allclose(found, [[(0.9 + 0.5) / 2, (0.1 + 0.5) / 2, 0.75, 0.25]])
+    assert np.isnan(teacher.mean_of_chances([one, one], TASK)[0, 2:]).all()
+
+
+@pytest.fixture(scope="module")
+def taught(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    from tests.training.conftest import write_moods
+
+    data = write_moods(tmp_path_factory.mktemp("data"))
+    training = Training(
+        epochs=12, batch_size=8, learning_rate=5e-4, head_learning_rate=2e-2, evaluate_every=12
+    )
+    settings: dict[str, Any] = {"checkpoint": str(tiny_bert), "max_tokens": 32}
+    folder = tmp_path_factory.mktemp("runs") / "teacher"
+    engine.train(Recipe("situations", "encoder_classifier", settings, training), folder, data)
+    return folder, data
+
+
+def test_a_student_of_unlabelled_text_answers_as_its_teacher(
+    taught: tuple[Path, Path], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heartfelt.training import tasks
+
+    folder, data = taught
+    real = tasks.find("situations")
+
+    def unlabelled(split: str, data: Path | None) -> Any:
+        for item in real.read(split, data):
+            yield item._replace(labels={}) if split == "train" else item
+
+    monkeypatch.setitem(tasks.TASKS, "unlabelled", Task("unlabelled", "", real.heads, unlabelled))
+    training = Training(
+        epochs=12, batch_size=8, learning_rate=5e-4, head_learning_rate=2e-2, evaluate_every=12
+    )
+    settings: dict[str, Any] = {"checkpoint": str(tiny_bert), "max_tokens": 32}
+    lesson = Teacher((str(folder),), weight=1.0)
+    recipe = Recipe("unlabelled", "encoder_classifier", settings, training, teacher=lesson)
+    results = engine.train(recipe, tmp_path / "student", data)
+    assert results["scores"]["test"]["emotion"]["accuracy_1"][0] == 1.0
+    kept = sorted((folder / "predictions").glob("for-*.npz"))
+    assert len(kept) == 1  # asked once; a second student would not ask again
+    stamp = kept[0].stat().st_mtime_ns
+    engine.train(recipe, tmp_path / "second", data)
+    assert kept[0].stat().st_mtime_ns == stamp
+
+
+def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path], tmp_path: Path) -> None:
+    text = "task: situations\nmodel: naive_bayes\nteacher: {runs: [nowhere], weight: 2}\n"
+    with pytest.raises(
+        BadRecipe, match=r"cannot learn from a teacher.*between 0 and 1.*nowhere is not a run"
+    ):
+        engine.train(parse(text), tmp_path / "run", taught[1])
+    with pytest.raises(BadRecipe, match=r"there is no teacher\.wieght"):
+        parse(text.replace("weight", "wieght"))
+    recipe = parse(text)
+    assert parse(dump(recipe)) == recipe
+    topics = Recipe("topics", "encoder_classifier", teacher=Teacher((str(taught[0]),)))
+    items = [Item("d", 0, ("hello",), {"topic": "sci.med"})]
+    with pytest.raises(Exception, match="cannot teach topics: it knows emotion, not topic"):
+        teacher.teach(topics.teacher or Teacher(()), engine.find("topics"), items)
