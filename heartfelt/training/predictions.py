@@ -66,10 +66,11 @@ def save(run: Run, split: str, task: Task, items: Sequence[Item], logits: Array)
 
 def load(run: Run, split: str, data: Path | None = None) -> Predicted:
     """What a finished run said of a split, with texts and labels from the corpora at hand."""
+    known = find(run.recipe.task)
     if run.results is None:
         raise InvalidValue(f"{run.folder} is not a finished run: heartfelt train RECIPE --to {run.folder}")
     heads = {head: tuple(labels) for head, labels in run.labels.items()}
-    task = replace(find(run.recipe.task), heads=heads)
+    task = replace(known, heads=heads)
     ids, logits = _arrays(run.folder / "predictions" / f"{split}.npz")
     width = sum(map(len, heads.values()))
     if logits.shape != (len(ids), width):
