@@ -27,6 +27,11 @@ COMMANDS: dict[str, dict[str, str]] = {
         "import": "heartfelt.evaluation.commands:import_",
         "formats": "heartfelt.evaluation.commands:formats",
     },
+    "intents": {
+        "ngrams": "heartfelt.curation.commands:ngrams",
+        "extend": "heartfelt.curation.commands:extend",
+        "balance": "heartfelt.curation.commands:balance",
+    },
     "models": {
         "list": "heartfelt.models.commands:list_",
         "pull": "heartfelt.models.commands:pull",
@@ -34,6 +39,9 @@ COMMANDS: dict[str, dict[str, str]] = {
     "runs": {
         "list": "heartfelt.training.commands:list_",
         "show": "heartfelt.training.commands:show",
+        "report": "heartfelt.training.commands:report",
+        "ensemble": "heartfelt.training.commands:ensemble",
+        "keep": "heartfelt.training.commands:keep",
         "score": "heartfelt.training.commands:score",
         "export": "heartfelt.training.commands:export",
     },
@@ -51,6 +59,7 @@ GROUPS = {
     "models": "Pretrained weights: which there are, and how to get them.",
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
+    "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }
 

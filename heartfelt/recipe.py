@@ -65,6 +65,7 @@ class Recipe:
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
     teacher: Teacher | None = None
+    extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
 
@@ -102,7 +103,11 @@ def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Reci
 
 def dump(recipe: Recipe) -> str:
     """The whole recipe with its defaults, as YAML: what a run folder keeps."""
-    return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True)
+    values = msgspec.to_builtins(recipe)
+    for younger in ("teacher", "extra"):  # than the first run folders, whose hashes must not change
+        if not values[younger]:
+            del values[younger]
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 
 def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T | None, list[str]]:

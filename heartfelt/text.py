@@ -33,6 +33,19 @@ def normalized(text: str) -> str:
     return " ".join(_TOKEN.findall(_letters(text)))
 
 
+def same_key(text: str) -> str:
+    """Texts with one key are the same text: only letters and digits count, so "Thats great" is "that's great!"."""
+    return "".join(char for char in normalized(text) if char.isalnum()) or " ".join(text.split())
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟])\s+")
+
+
+def sentences(text: str) -> list[str]:
+    """A text cut after . ! ? … where white space follows; abbreviations are not known."""
+    return [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
+
+
 def language_of(text: str) -> str:
     """ "ar" where most letters are Arabic, "en" elsewhere: the two that we speak."""
     letters = [char for char in text if char.isalpha()]

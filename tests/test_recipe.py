@@ -18,6 +18,19 @@ def test_a_recipe_with_defaults_survives_yaml() -> None:
     assert parse(dump(read)).hash() == read.hash()
 
 
+def test_a_field_that_came_later_changes_no_hash() -> None:
+    # As the first run folders have it: a younger field counts only where it says something.
+    text = "{task: situations, model: naive_bayes, settings: {smoothing: 0.5}, training: {seed: 3}}"
+    assert parse(text).hash() == "7bcb3ed542ac"
+    assert "extra" not in dump(parse(text))
+    more = parse(text, ["extra=[a.jsonl, b.jsonl]"])
+    assert more.extra == ("a.jsonl", "b.jsonl")
+    assert parse(dump(more)) == more
+    assert more.hash() != parse(text).hash()
+    with pytest.raises(BadRecipe, match="extra: expected `array`, got `str`"):
+        parse(text, ["extra=a.jsonl"])
+
+
 def test_all_problems_at_once() -> None:
     text = "{tsk: situations, model: 3, training: {epochs: many, batch_size: 2.5, sead: 1}}"
     with pytest.raises(BadRecipe) as told:

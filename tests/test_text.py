@@ -2,7 +2,7 @@
 
 import pytest
 
-from heartfelt.text import content_words, detokenized, normalized, words
+from heartfelt.text import content_words, detokenized, normalized, same_key, sentences, words
 
 
 def test_words_keep_contractions_whole() -> None:
@@ -21,6 +21,20 @@ def test_content_words_leave_function_words_out() -> None:
 def test_normalized_forgets_case_and_punctuation() -> None:
     assert normalized("Hello,   WORLD!") == normalized("hello world")
     assert normalized("I am 5.") != normalized("I am 7.")
+
+
+def test_the_same_text_has_one_key() -> None:
+    assert same_key("That’s  GREAT!!") == same_key("thats great") == "thatsgreat"
+    assert same_key("I am 5") != same_key("I am 7")
+    assert same_key("?") != same_key("!")  # nothing but marks: then they count
+    assert same_key("شكرًا!") == same_key("شكرا")
+
+
+def test_sentences() -> None:
+    assert sentences(" Oh no! What happened?  Is it 3.5 miles...") == [
+        "Oh no!", "What happened?", "Is it 3.5 miles...",
+    ]  # fmt: skip
+    assert sentences("كيف حالك؟ أنا بخير") == ["كيف حالك؟", "أنا بخير"]
 
 
 @pytest.mark.parametrize(

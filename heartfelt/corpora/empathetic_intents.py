@@ -98,9 +98,11 @@ _UTTERANCES = """EmpatheticIntents' classifier sets: single utterances with one 
 
 Source: https://github.com/anuradha1992/EmpatheticIntents (train_data)
 Licence: none stated (the text is EmpatheticDialogues': CC BY-NC 4.0)
-Fields: one turn a dialogue; its label is one of 41. Emotion rows are situations, intent rows listeners' turns.
-Known faults: emotion rows follow EmpatheticDialogues' splits, intent rows do not: of the 5,490 in train, 464
-also occur as listener turns of its test split. Report with and without them.
+Fields: one turn a dialogue; its label is one of 41. Emotion rows are situations, intent rows sentences of
+listeners' turns, both of EmpatheticDialogues' own splits.
+Known faults: short sentences are said in every split. Of the 5,490 intent rows in train, 455 are, but for case and
+punctuation, also a listener turn of EmpatheticDialogues' test split; of the 702 in test, 145 are also in train.
+Report with and without them: docs/training.md says how.
 """
 
 _NGRAMS = """EmpatheticIntents' intents extended by frequent n-grams: single listener turns with one of 9 labels.
@@ -117,7 +119,8 @@ _SEEDS = """EmpatheticIntents' hand-labelled listener turns, the seeds of its in
 Source: https://github.com/anuradha1992/EmpatheticIntents (manual_annotations)
 Licence: none stated (the text is EmpatheticDialogues': CC BY-NC 4.0)
 Fields: one turn a dialogue; its label is one of 15 intents, of which eight became the published ones.
-Known faults: the paper says 521 sentences, the files have 506. Seven labels are outside the 41.
+Known faults: the paper says 521 sentences, the files have 506. Seven labels are outside the 41. They are drawn from
+all of EmpatheticDialogues: 103 are listener turns of its test split, 66 of these of no training dialogue.
 """
 
 _SEED_LABELS = (

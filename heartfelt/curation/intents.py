@@ -7,14 +7,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from heartfelt.dialogue import LISTENER, Dialogue, Turn
 from heartfelt.errors import InvalidValue
 from heartfelt.labels import INTENTS
-from heartfelt.text import words
+from heartfelt.text import same_key, sentences, words
 
 LENGTHS = (1, 2, 3, 4)
 
@@ -61,21 +61,61 @@ def frequent_ngrams(
     return found
 
 
-def extend(dialogues: Iterable[Dialogue], found: dict[str, list[NGram]]) -> Iterator[Dialogue]:
-    """Every listener turn that n-grams of exactly one intent claim, as a dialogue of that one labelled turn."""
-    intent_of = {gram.words: intent for intent, grams in found.items() for gram in grams}
+@dataclass
+class Claims:
+    """What became of the turns that `extend` looked at."""
+
+    intents: Counter[str] = field(default_factory=Counter)  # claimed by this one alone: kept
+    several: int = 0  # claimed by more than one intent: left out
+    none: int = 0
+
+    @property
+    def looked_at(self) -> int:
+        return self.intents.total() + self.several + self.none
+
+
+def extend(
+    dialogues: Iterable[Dialogue],
+    found: dict[str, list[NGram]],
+    by_sentence: bool = False,
+    claims: Claims | None = None,
+) -> Iterator[Dialogue]:
+    """Every listener turn that n-grams of exactly one intent claim, as a dialogue of that one labelled turn.
+
+    by_sentence: cut turns into sentences first, as the published extension does; a turn may then give several.
+    claims: counts what was kept and left out while you read.
+    """
+    intents_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for intent, grams in found.items():
+        for each in grams:
+            intents_of[each.words].append(intent)
+    told = claims if claims is not None else Claims()
+    for id_, text, source in _listened(dialogues, by_sentence):
+        held = {intent: gram for gram in sorted(ngrams(text)) for intent in intents_of.get(gram, ())}
+        if len(held) == 1:
+            ((intent, gram),) = held.items()
+            told.intents[intent] += 1
+            yield Dialogue(
+                id_, (Turn(LISTENER, text, intent),), source=source, meta={"ngram": " ".join(gram)}
+            )
+        elif held:
+            told.several += 1
+        else:
+            told.none += 1
+
+
+def _listened(dialogues: Iterable[Dialogue], by_sentence: bool) -> Iterator[tuple[str, str, str | None]]:
+    """Id, text and source of what listeners say: turns, or their sentences."""
     for dialogue in dialogues:
         speaker = dialogue.speaker
         for index, turn in enumerate(dialogue.turns):
             if turn.speaker == speaker:
                 continue
-            claims = {intent_of[gram]: gram for gram in sorted(ngrams(turn.text)) if gram in intent_of}
-            if len(claims) == 1:
-                ((intent, gram),) = claims.items()
-                yield Dialogue(
-                    f"{dialogue.id}:{index}", (Turn(LISTENER, turn.text, intent),), source=dialogue.source,
-                    meta={"ngram": " ".join(gram)},
-                )  # fmt: skip
+            if not by_sentence:
+                yield f"{dialogue.id}:{index}", turn.text, dialogue.source
+                continue
+            for place, sentence in enumerate(sentences(turn.text)):
+                yield f"{dialogue.id}:{index}.{place}", sentence, dialogue.source
 
 
 def balance(dialogues: Iterable[Dialogue], most: int, seed: int = 0) -> list[Dialogue]:
@@ -83,7 +123,9 @@ def balance(dialogues: Iterable[Dialogue], most: int, seed: int = 0) -> list[Dia
     by_label: dict[str, dict[str, tuple[int, Dialogue]]] = defaultdict(dict)
     for index, dialogue in enumerate(dialogues):
         turn = dialogue.turns[-1]
-        by_label[turn.label or ""].setdefault(" ".join(words(turn.text)), (index, dialogue))
+        if turn.label is None:
+            raise InvalidValue(f"the last turn of {dialogue.id} has no label to balance by")
+        by_label[turn.label].setdefault(same_key(turn.text), (index, dialogue))
     draw = np.random.default_rng(seed)
     kept: list[tuple[int, Dialogue]] = []
     for label in sorted(by_label):
@@ -91,6 +133,33 @@ def balance(dialogues: Iterable[Dialogue], most: int, seed: int = 0) -> list[Dia
         chosen = draw.permutation(len(entries))[:most]
         kept += [entries[i] for i in chosen]
     return [dialogue for _, dialogue in sorted(kept, key=lambda entry: entry[0])]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two labelled sets, text by text; equal texts count once."""
+
+    ours: int
+    theirs: int
+    shared: int  # texts that are in both
+    same_label: int  # of these, with a label in common
+
+
+def agreement(ours: Iterable[Dialogue], theirs: Iterable[Dialogue]) -> Agreement:
+    """How far two labelled sets agree: which texts both have, and whether they call them the same."""
+    first, second = _labels_of(ours), _labels_of(theirs)
+    shared = first.keys() & second.keys()
+    same = sum(bool(first[key] & second[key]) for key in shared)
+    return Agreement(len(first), len(second), len(shared), same)
+
+
+def _labels_of(dialogues: Iterable[Dialogue]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            if turn.label is not None:
+                found[same_key(turn.text)].add(turn.label)
+    return found
 
 
 def seeds_of(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, str]]:

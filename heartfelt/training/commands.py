@@ -11,22 +11,22 @@ import click
 from heartfelt import recipe as recipes
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.terminal import console, counting, table
+from heartfelt.training import keep as keeping
 from heartfelt.training.run import Run, runs_below
 
+_PATH = click.Path(path_type=Path)
 _SHOWN = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
 
 data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="Folder that holds the corpora (default: $HEARTFELT_DATA).",
 )
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(path_type=Path))
-@click.option(
-    "--to", type=click.Path(path_type=Path), help="Run folder (default: runs/<name of the recipe>)."
-)
+@click.argument("recipe", type=_PATH)
+@click.option("--to", type=_PATH, help="Run folder (default: runs/<name of the recipe>).")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE",
               help="Change one value of the recipe, e.g. training.epochs=1; may be repeated.")  # fmt: skip
 @click.option(
@@ -45,7 +45,9 @@ def train(
     base = recipes.load(recipe, changes)
     folder = to or Path("runs") / recipe.name.removesuffix(".yaml")
     if seeds is None:
-        _show([run_recipe(base, folder, data)])
+        results = [run_recipe(base, folder, data)]
+        _show(results)
+        _tell_extra(results[0])
         click.echo(f"In {folder}")
         return
     results = []
@@ -53,6 +55,7 @@ def train(
         one = replace(base, training=replace(base.training, seed=seed))
         results.append(run_recipe(one, folder / f"seed-{seed}", data))
     _show(results)
+    _tell_extra(results[0])
     click.echo(f"In {folder}/seed-*")
 
 
@@ -78,8 +81,16 @@ def _show(results: list[dict[str, Any]]) -> None:
     console().print(shown)
 
 
+def _tell_extra(results: dict[str, Any]) -> None:
+    if extra := results.get("extra"):
+        click.echo(
+            f"Extra: {extra['items']:,} turns joined train; left out: {extra['leaked']:,} whose text is in valid or "
+            f"test, {extra['foreign']:,} with a label that the task does not know"
+        )
+
+
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=_PATH)
 @click.option("--task", required=True, help="Any task that has one of its heads, e.g. contexts.")
 @click.option("--split", default="test", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with intervals.")
@@ -98,8 +109,8 @@ def score(folder: Path, task: str, split: str, as_json: bool, data: Path | None)
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.argument("to", type=click.Path(path_type=Path))
+@click.argument("folder", type=_PATH)
+@click.argument("to", type=_PATH)
 @click.option(
     "--fp32", is_flag=True, help="Keep whole numbers of 32 bits: four times as large, for comparison."
 )
@@ -123,7 +134,7 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
 
 
 @click.command("list")
-@click.argument("folder", type=click.Path(path_type=Path), default=Path("runs"))
+@click.argument("folder", type=_PATH, default=Path("runs"))
 def list_(folder: Path) -> None:
     """List the runs below a folder: what they are, how far they are, what they score on test."""
     found = runs_below(folder)
@@ -140,20 +151,111 @@ def list_(folder: Path) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=_PATH)
+@click.option("--unseen", is_flag=True, help="Also score the test items whose text no training item has.")
+@data_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(folder: Path, as_json: bool) -> None:
+def show(folder: Path, unseen: bool, data: Path | None, as_json: bool) -> None:
     """Show a run: its recipe and what it scored."""
     run = Run(folder)
     recipe, results = run.recipe, run.results
+    new = _unseen(run, data) if unseen else None
     if as_json:
-        click.echo(
-            json.dumps({"recipe": recipes.dump(recipe), "results": results}, indent=2, ensure_ascii=False)
-        )
+        shown = {"recipe": recipes.dump(recipe), "results": results, **({"unseen": new} if new else {})}
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     click.echo(recipes.dump(recipe))
     if results is None:
         click.echo(f"Unfinished: heartfelt train RECIPE --to {folder} goes on with it.")
         return
-    _show([results])
+    if new is None:
+        _show([results])
+    else:
+        _show([{"scores": {**results["scores"], "test, unseen": new["scores"]}}])
+        click.echo(f"Left out of test, unseen: {new['seen']:,} items whose text a training item has")
+    _tell_extra(results)
+    _show_members(results)
     click.echo(f"{results['parameters']:,} parameters, {results['minutes']} minutes")
+
+
+def _unseen(run: Run, data: Path | None) -> dict[str, Any]:
+    from heartfelt.training.predictions import unseen_scores
+
+    return unseen_scores(run, data)
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=_PATH)
+@click.option("--to", type=_PATH, help="The HTML file to write (default: report.html in the run folder).")
+@data_option
+def report(folder: Path, to: Path | None, data: Path | None) -> None:
+    """Write a page on a finished classifier: what it takes for what, label by label, how far to believe its chances."""
+    from heartfelt.training import report as reports
+
+    made = reports.report(Run(folder), data)
+    path = to or folder / "report.html"
+    reports.write(path, made)
+    _show([made.results])
+    for head in made.heads:
+        pairs = table("most confused", "together", "one way", "the other way", "of their items",
+                      right=("together", "of their items"))  # fmt: skip
+        for pair in head.pairs:
+            pairs.add_row(
+                f"{pair.a}, {pair.b}", f"{pair.together:,}", f"{pair.a} → {pair.b} {pair.a_as_b:,}",
+                f"{pair.b} → {pair.a} {pair.b_as_a:,}", f"{pair.share:.1%}",
+            )  # fmt: skip
+        click.echo(f"\n{head.name}: true → said, {head.items:,} test items")
+        console().print(pairs)
+        before, after = head.before.ece.value, head.after.ece.value
+        click.echo(
+            f"ECE {before:.4f}, and {after:.4f} at temperature {head.temperature:.2f}, fitted on valid"
+        )
+    click.echo(f"\nWrote {path}")
+
+
+@click.command()
+@click.argument("folders", metavar="RUN RUN...", nargs=-1, required=True, type=_PATH)
+@click.option("--to", required=True, type=_PATH, help="The folder to write, like a run's.")
+@click.option("--fit", is_flag=True, help="Weights that fit the valid split best, in place of equal ones.")
+@data_option
+def ensemble(folders: tuple[Path, ...], to: Path, fit: bool, data: Path | None) -> None:
+    """Average the chances of finished runs, each calibrated on valid, on the items that all of them have.
+
+    Runs may be of different models, and of tasks of which one contains the other's items: for each head that all of
+    them have (situations and everything: emotion).
+    """
+    from heartfelt.training.ensemble import ensemble as average
+
+    results = average([Run(folder) for folder in folders], to, fit, data)
+    _show([results])
+    _show_members(results)
+    click.echo(f"In {to}")
+
+
+def _show_members(results: dict[str, Any]) -> None:
+    """What an ensemble averages, scored on its items."""
+    if not (members := results.get("members")):
+        return
+    numbers = ("weight", "temperature", "accuracy on valid", "on test")
+    shown = table("member", "model", "head", *numbers, right=numbers)
+    for member in members:
+        for head, weight in member["weights"].items():
+            found = [member["scores"][split].get(head) for split in ("valid", "test")]
+            accuracy = [f"{each['accuracy_1'][0]:.4f}" if each else "–" for each in found]
+            warmth = f"{member['temperatures'][head]:.2f}"
+            shown.add_row(member["run"], member["model"], head, f"{weight:.3f}", warmth, *accuracy)
+    console().print(shown)
+    of = ", ".join(f"{member['run']} {member['items']['test']:,}" for member in members)
+    click.echo(f"On the {results['items']['test']:,} test items that all members have (of {of})")
+
+
+@click.command()
+@click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=_PATH)
+@click.option("--to", type=_PATH, default=Path("results/recognise"), show_default=True, help="Folder.")
+def keep(folders: tuple[Path, ...], to: Path) -> None:
+    """Copy recipe and results of finished runs as one small JSON each, to commit: no paths of this machine.
+
+    RUN is a run folder, or a folder of seeds (seed-0, seed-1 …), which gives mean and standard deviation.
+    """
+    for path in keeping.keep(folders, to):
+        click.echo(f"Wrote {path}")

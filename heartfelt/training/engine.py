@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from heartfelt.models import module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.training import extra, predictions
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores
 from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, Item, Task, find
 
 Splits = dict[str, list[Item]]
+Facts = dict[str, Any]  # for results.json
 Logits = Callable[[list[Item]], NDArray[np.floating[Any]]]
 
 
@@ -39,8 +41,13 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
     if run.results is not None:
         return run.results
     splits = {split: list(task.read(split, data)) for split in SPLITS}
+    told = {}
+    if recipe.extra:
+        added = extra.read(recipe.extra, task, splits, data)
+        splits["train"] += added.items
+        told = {"extra": added.facts()}
     learn = _fit if hasattr(module, "fit") else _descend
-    return learn(run, recipe, module, settings, task, splits, watch)
+    return learn(run, recipe, module, settings, task, splits, told, watch)
 
 
 def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
@@ -61,14 +68,22 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
             for run in recipe.teacher.runs
             if not (Path(run) / "recipe.yaml").is_file()
         ]
+    problems += extra.problems(recipe.extra, task)
     if problems:
         raise BadRecipe("; ".join(problems))
     return settings
 
 
 def _descend(
-    run: Run, recipe: Recipe, module: ModuleType, settings: Any, task: Task, splits: Splits, watch: Any
-) -> dict[str, Any]:
+    run: Run,
+    recipe: Recipe,
+    module: ModuleType,
+    settings: Any,
+    task: Task,
+    splits: Splits,
+    told: Facts,
+    watch: Any,
+) -> Facts:
     from transformers import set_seed
 
     from heartfelt.training.gradient import Learner, accuracies, encoder
@@ -89,19 +104,27 @@ def _descend(
         "best_step": learner.keeper.best_step,
         "parameters": sum(p.numel() for p in model.parameters()),
         "minutes": round(learner.minutes.spent(), 1),
+        **told,
     }
     results = _measure(recipe, task, splits, learner.logits, run if learner.first_process else None, facts)
     if learner.first_process:
         model.save_pretrained(run.folder / "model")
         tokenizer.save_pretrained(run.folder / "model")
-        _write(run, recipe, task, results)
+        finish(run, recipe, task, results)
         learner.finish()
     return results
 
 
 def _fit(
-    run: Run, recipe: Recipe, module: ModuleType, settings: Any, task: Task, splits: Splits, watch: Any
-) -> dict[str, Any]:
+    run: Run,
+    recipe: Recipe,
+    module: ModuleType,
+    settings: Any,
+    task: Task,
+    splits: Splits,
+    told: Facts,
+    watch: Any,
+) -> Facts:
     started = time.monotonic()
     ((head, labels),) = task.heads.items()
     items = splits["train"]
@@ -111,18 +134,19 @@ def _fit(
         [labels.index(item.labels[head]) for item in items],
         len(labels),
     )
-    facts = {"parameters": model.parameters, "minutes": round((time.monotonic() - started) / 60, 2)}
+    minutes = round((time.monotonic() - started) / 60, 2)
+    facts = {"parameters": model.parameters, "minutes": minutes, **told}
     results = _measure(
         recipe, task, splits, lambda chosen: model.logits([item.text for item in chosen]), run, facts
     )
     model.save(run.folder / "model")
-    _write(run, recipe, task, results)
+    finish(run, recipe, task, results)
     return results
 
 
 def _measure(
-    recipe: Recipe, task: Task, splits: Splits, logits: Logits, run: Run | None, facts: dict[str, Any]
-) -> dict[str, Any]:
+    recipe: Recipe, task: Task, splits: Splits, logits: Logits, run: Run | None, facts: Facts
+) -> Facts:
     """Score valid and test; `run` keeps the predictions."""
     measured = {}
     for split in SPLITS[1:]:
@@ -130,9 +154,7 @@ def _measure(
             found = logits(splits[split])
             measured[split] = scores(task, splits[split], found)
             if run:
-                path = run.folder / "predictions" / f"{split}.npz"
-                path.parent.mkdir(exist_ok=True)
-                np.savez_compressed(path, ids=[i.id for i in splits[split]], logits=found.astype(np.float16))
+                predictions.save(run, split, task, splits[split], found)
     return {
         "task": task.name,
         "model": recipe.model,
@@ -145,7 +167,8 @@ def _measure(
     }
 
 
-def _write(run: Run, recipe: Recipe, task: Task, results: dict[str, Any]) -> None:
+def finish(run: Run, recipe: Recipe, task: Task, results: Facts) -> None:
+    """Labels, card, and results."""
     run.write("labels.json", {head: list(labels) for head, labels in task.heads.items()})
     write_card(run, recipe, task.what, results)
     run.write("results.json", results)  # last: a run that has it is finished

@@ -2,12 +2,9 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
 from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card
@@ -15,9 +12,8 @@ from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models.backbone import separator
 from heartfelt.models.encoder_classifier import EncoderClassifier
+from heartfelt.training.calibration import temperatures
 from heartfelt.training.run import Run
-from heartfelt.training.scores import by_head
-from heartfelt.training.tasks import find
 
 
 def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> Path:
@@ -44,32 +40,6 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     with writing(to / "encoder.json", "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(card), indent=2))
     return to
-
-
-def temperatures(run: Run, data: Path | None = None) -> dict[str, float]:
-    """Head → the temperature that makes its chances on valid most likely (Guo et al. 2017)."""
-    task = find(run.recipe.task)
-    kept = np.load(run.folder / "predictions" / "valid.npz")
-    items = {item.id: item for item in task.read("valid", data)}
-    found = {}
-    for head, logits in by_head(task, kept["logits"].astype(np.float64)).items():
-        labels = [items[id_].labels.get(head) for id_ in kept["ids"].tolist()]
-        known = [i for i, label in enumerate(labels) if label]
-        gold = [task.heads[head].index(str(labels[i])) for i in known]
-        found[head] = round(best_temperature(logits[known], np.array(gold)), 4)
-    return found
-
-
-def best_temperature(logits: Any, gold: Any) -> float:
-    """What to divide logits by so that the gold labels are most likely."""
-
-    def surprise(log_temperature: float) -> float:
-        scaled = logits / np.exp(log_temperature)
-        top = scaled.max(-1, keepdims=True)
-        norm = top[:, 0] + np.log(np.exp(scaled - top).sum(-1))
-        return float((norm - scaled[np.arange(len(gold)), gold]).mean())
-
-    return float(np.exp(minimize_scalar(surprise, bounds=(-3.0, 3.0), method="bounded").x))
 
 
 class _Traced(torch.nn.Module):

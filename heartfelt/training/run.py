@@ -13,19 +13,29 @@ checkpoints/     where an unfinished training goes on from
 import json
 import os
 import platform
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import metadata
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar, cast
 
 from heartfelt.errors import BadData, HeartfeltError, MissingData
 from heartfelt.files import writing
 from heartfelt.recipe import Recipe, dump, parse
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Run:
     folder: Path
+
+    @property
+    def name(self) -> str:
+        """nb for runs/nb, nb-seed-1 for runs/nb/seed-1."""
+        whole = self.folder.resolve()
+        return f"{whole.parent.name}-{whole.name}" if whole.name.startswith("seed-") else whole.name
 
     @property
     def recipe(self) -> Recipe:
@@ -102,6 +112,34 @@ def write_card(run: Run, recipe: Recipe, what: str, results: dict[str, Any]) -> 
     ]
     with writing(run.folder / "README.md") as file:
         file.write("\n".join(lines))
+
+
+# A path inside a text: a slash, a name, and another slash at least; not the slashes of an address.
+_PATH = re.compile(r"(?<![\w.:/~])~?/(?:[^\s/'\",;]+/)+[^\s/'\",;]*")
+
+
+def portable(value: T) -> T:
+    """The same value without paths of a machine: of an absolute path only its last name is left.
+
+    Takes a recipe, or what JSON can hold. Names of the model hub (`owner/name`) and addresses stay.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: portable(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, Mapping):
+        return cast(T, {key: portable(inner) for key, inner in value.items()})
+    if isinstance(value, (list, tuple)):
+        return cast(T, type(value)(portable(inner) for inner in value))
+    if isinstance(value, str):
+        return cast(T, _without_paths(value))
+    return value
+
+
+def _without_paths(text: str) -> str:
+    for kind in (PurePosixPath, PureWindowsPath):
+        path = kind(text)
+        if path.is_absolute() or path.parts[:1] in (("~",), ("..",)):
+            return path.name or "…"
+    return _PATH.sub(lambda found: PurePosixPath(found[0]).name, text)
 
 
 def environment() -> dict[str, str]:

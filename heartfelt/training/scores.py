@@ -26,7 +26,7 @@ def scores(task: Task, items: Sequence[Item], logits: Array, resamples: int = 10
     """head → metric → [value, low, high] with 95 % intervals by dialogue."""
     found: dict[str, Any] = {}
     for head, part in by_head(task, logits).items():
-        rows = _outputs(items, head, part, task.heads[head])
+        rows = outputs(items, head, part, task.heads[head])
         if rows:
             header = Header(system=task.name)
             result = evaluate(Outputs(header, tuple(rows)), METRICS, resamples)
@@ -65,11 +65,18 @@ def auroc(chances: Array, truth: NDArray[np.bool_], weights: NDArray[Any]) -> fl
     return float((positive * below).sum() / pairs) if pairs else float("nan")
 
 
-def _outputs(items: Sequence[Item], head: str, logits: Array, labels: tuple[str, ...]) -> list[Output]:
-    chances = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
-    chances /= chances.sum(-1, keepdims=True)
+def chances(logits: Array, temperature: float = 1.0) -> Array:
+    """Logits as chances that add up to 1."""
+    scaled = logits.astype(np.float64) / temperature
+    found = np.exp(scaled - scaled.max(-1, keepdims=True))
+    shares: Array = found / found.sum(-1, keepdims=True)
+    return shares
+
+
+def outputs(items: Sequence[Item], head: str, logits: Array, labels: tuple[str, ...]) -> list[Output]:
+    """What the evaluator scores: a distribution for each item that has a label of the head."""
     return [
         Output(item.dialogue, item.turn, gold=gold, emotion=dict(zip(labels, row.tolist(), strict=True)))
-        for item, row in zip(items, chances, strict=True)
+        for item, row in zip(items, chances(logits), strict=True)
         if (gold := item.labels.get(head))
     ]

@@ -14,10 +14,12 @@ from heartfelt.corpora.newsgroups import GROUPS as GROUPS_20
 from heartfelt.dialogue import SPEAKER, Dialogue, Turn, examples
 from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
-from heartfelt.labels import EMOTIONS, GROUPS, LABELS, group_of
+from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
+from heartfelt.text import same_key
 from heartfelt.training.small_talk import daily_dialogues, small_talk, split_of
 
 SPLITS = ("train", "valid", "test")
+REPLY_LABELS = (*INTENTS, NEUTRAL)  # of listeners' turns; the emotions are of speakers' situations
 
 
 class Item(NamedTuple):
@@ -45,6 +47,7 @@ class Item(NamedTuple):
 
 
 Reader = Callable[[str, Path | None], Iterator[Item]]
+Shunned = Callable[[Path | None], set[str]]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class Task:
     what: str
     heads: dict[str, tuple[str, ...]]
     read: Reader  # split, data folder
+    shunned: Shunned | None = (
+        None  # data folder → texts that nothing in train may have, as heartfelt.text.same_key
+    )
 
 
 def situations(split: str, data: Path | None) -> Iterator[Item]:
@@ -146,6 +152,32 @@ def grouped(read: Reader) -> Reader:
     return read_groups
 
 
+def clean(read: Reader) -> Reader:
+    """The same items without the training utterances that word for word are a listener turn of ED's test split.
+
+    They are no leak by origin: the published intent rows are sentences of turns of their own split. Short, common
+    ones ("Good luck!") are said in all of them, and a labeller that is to judge ED's test replies can do without.
+    """
+
+    def read_clean(split: str, data: Path | None) -> Iterator[Item]:
+        said = replies_of_test(data) if split == "train" else set()
+        for item in read(split, data):
+            if item.labels.get("label", "") not in REPLY_LABELS or same_key(item.text) not in said:
+                yield item
+
+    return read_clean
+
+
+def replies_of_test(data: Path | None) -> set[str]:
+    """What listeners say in ED's test split, as keys of heartfelt.text.same_key."""
+    return {
+        same_key(turn.text)
+        for dialogue in corpora.load("empathetic_dialogues", "test", data=data)
+        for turn in dialogue.turns
+        if turn.speaker != dialogue.speaker
+    }
+
+
 def everything(split: str, data: Path | None) -> Iterator[Item]:
     """All that ED's text can teach one encoder: emotion of situations and contexts, labels, plans."""
     for item in situations(split, data):
@@ -198,6 +230,13 @@ TASKS: dict[str, Task] = {
         ),
         Task("context_groups", "the same by Parrott's groups", {"group": tuple(GROUPS)}, grouped(contexts)),
         Task("utterances", "emotion or intent of an utterance, 41-way", {"label": LABELS}, utterances),
+        Task(
+            "utterances_clean",
+            "the same, trained without what listeners say in ED's test split",
+            {"label": LABELS},
+            clean(utterances),
+            replies_of_test,
+        ),
         Task("plans", "label of the next reply, 41-way", {"plan": LABELS}, plans),
         Task(
             "neutrality",
@@ -212,6 +251,13 @@ TASKS: dict[str, Task] = {
             "emotions of situations and contexts, labels of utterances, plans: one encoder for all",
             {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS},
             everything,
+        ),
+        Task(
+            "everything_clean",
+            "the same, its utterances as in utterances_clean",
+            {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS},
+            clean(everything),
+            replies_of_test,
         ),
         Task(
             "listening",

@@ -45,6 +45,38 @@ def test_only_the_listeners_turns_that_one_intent_claims() -> None:
     assert kept.meta == {"ngram": "luck"}
 
 
+def test_claims_are_counted() -> None:
+    found = intents.frequent_ngrams(SEEDS)
+    claims = intents.Claims()
+    dialogue = turns_of("hm", "Good luck!", "hm", "What happened? Good luck.", "hm", "I see.")
+    list(intents.extend([dialogue], found, claims=claims))
+    assert (claims.intents, claims.several, claims.none) == ({"wishing": 1}, 1, 1)
+    assert claims.looked_at == 3
+    # Cut into sentences, both of the second turn are kept.
+    kept = list(intents.extend([dialogue], found, by_sentence=True))
+    assert [(d.id, d.turns[0].text) for d in kept] == [
+        ("d:1.0", "Good luck!"), ("d:3.0", "What happened?"), ("d:3.1", "Good luck."),
+    ]  # fmt: skip
+
+
+def test_an_ngram_of_two_intents_claims_for_both() -> None:
+    gram = ("hope",)
+    found = {
+        "wishing": [intents.NGram(gram, "wishing", 1, 0.5)],
+        "consoling": [intents.NGram(gram, "consoling", 1, 0.5)],
+    }
+    assert list(intents.extend([turns_of("hm", "I hope so")], found)) == []
+
+
+def test_agreement_by_hand() -> None:
+    def said(*pairs: tuple[str, str]) -> list[Dialogue]:
+        return [Dialogue(str(i), (Turn("listener", *pair),)) for i, pair in enumerate(pairs)]
+
+    ours = said(("Good luck!", "wishing"), ("Oh no", "sympathizing"), ("Why?", "questioning"))
+    theirs = said(("good luck", "wishing"), ("good luck", "encouraging"), ("oh no.", "acknowledging"))
+    assert intents.agreement(ours, theirs) == intents.Agreement(ours=3, theirs=2, shared=2, same_label=1)
+
+
 def test_balance_keeps_so_many_of_each_and_equal_texts_once() -> None:
     found = intents.frequent_ngrams(SEEDS)
     many = [

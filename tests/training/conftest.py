@@ -90,3 +90,32 @@ def write_replies(data: Path) -> Path:
     for emotion in EMOTIONS:
         (annotated / f"{emotion}.csv").write_text("".join(rows[emotion]))
     return data
+
+
+def write_intents(data: Path) -> Path:
+    """The moods, and EmpatheticIntents' classifier sets beside them: situations (22 joyful, 27 sad) and intents."""
+    write_moods(data)
+    folder = data / "empathetic_intents" / "train_data"
+    folder.mkdir(parents=True)
+    rows = {
+        # "what did you say ?" is what every listener of ED's test split says.
+        "train": [
+            "22 i am so happy",
+            "27 i am so sad",
+            "38 What did you say?",
+            "38 what happened",
+            "39 good luck !",
+        ],
+        "valid": ["22 so happy today", "27 so sad today", "38 what did you say", "39 good luck then"],
+        "test": ["22 my dog won", "27 my cat died", "38 what happened?", "39 best of luck"],
+    }
+    for split, lines in rows.items():
+        (folder / f"{split}.txt").write_text(
+            "".join(f"{line.replace(' ', ' <SEP> ', 1)}\n" for line in lines)
+        )
+    return data
+
+
+@pytest.fixture
+def intents(tmp_path: Path) -> Path:
+    return write_intents(tmp_path / "data")

@@ -46,6 +46,52 @@ def test_several_seeds_give_mean_and_spread(
     assert sorted(path.name for path in folder.iterdir()) == ["seed-1", "seed-2"]
 
 
+def test_report_ensemble_and_keep(
+    recipe: Path, intents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    here = ("--data", intents)
+    of_utterances = ("--set", "task=utterances", *here)
+    assert heartfelt("train", recipe, "--to", runs / "a", *of_utterances) == 0
+    assert (
+        heartfelt("train", recipe, "--to", runs / "b", *of_utterances, "--set", "settings.smoothing=2") == 0
+    )
+    capsys.readouterr()
+    assert heartfelt("runs", "show", runs / "a", "--unseen", *here) == 0
+    said = capsys.readouterr().out
+    assert "test, unseen  label" in said
+    assert "Left out of test, unseen: 1 items" in said
+    assert heartfelt("runs", "show", runs / "a", "--unseen", "--json", *here) == 0
+    assert json.loads(capsys.readouterr().out)["unseen"]["seen"] == 1
+    assert heartfelt("runs", "report", runs / "a", *here) == 0
+    said = capsys.readouterr().out
+    assert "label: true → said, 4 test items" in said
+    assert "most confused" in said
+    assert "fitted on valid" in said
+    assert (runs / "a" / "report.html").is_file()
+    assert heartfelt("runs", "ensemble", runs / "a", runs / "b", "--to", runs / "both", "--fit", *here) == 0
+    assert "On the 4 test items that all members have (of a 4, b 4)" in capsys.readouterr().out
+    assert heartfelt("runs", "list", runs) == 0
+    assert "ensemble" in capsys.readouterr().out
+    assert heartfelt("runs", "report", runs / "both", "--to", tmp_path / "both.html", *here) == 0
+    assert (tmp_path / "both.html").is_file()
+    capsys.readouterr()
+    assert heartfelt("runs", "keep", runs / "a", runs / "both", "--to", tmp_path / "results") == 0
+    assert capsys.readouterr().out.count("Wrote ") == 2
+
+
+def test_extra_is_told(
+    recipe: Path, intents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extra = tmp_path / "extra.jsonl"
+    extra.write_text(
+        '{"id": "x", "turns": [{"speaker": "listener", "text": "take care", "label": "wishing"}]}\n'
+    )
+    changes = ("--set", "task=utterances", "--set", f"extra=[{extra}]")
+    assert heartfelt("train", recipe, "--to", tmp_path / "run", *changes, "--data", intents) == 0
+    assert "Extra: 1 turns joined train; left out: 0 whose text" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -56,6 +102,14 @@ def test_several_seeds_give_mean_and_spread(
         (["train", "RECIPE", "--seeds", "one"], "--seeds takes whole numbers"),
         (["runs", "show", "nowhere"], "is not a run folder"),
         (["runs", "list", "nowhere"], "There are no runs below nowhere"),
+        (["runs", "report", "nowhere"], "is not a run folder"),
+        (["runs", "ensemble", "nowhere", "--to", "x"], "an ensemble needs two runs at the least"),
+        (["runs", "ensemble", "nowhere", "there"], "Missing option '--to'"),
+        (["runs", "keep", "nowhere"], "neither a run folder nor a folder of seeds"),
+        (
+            ["train", "RECIPE", "--set", "extra=[nowhere.jsonl]"],
+            "extra gives labelled turns to the head label",
+        ),
         (["models", "pull", "minilmm"], "Did you mean 'minilm'"),
     ],
 )

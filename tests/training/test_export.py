@@ -23,14 +23,6 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     return exporting.export(run, to, data, int8)
 
 
-def test_the_best_temperature_by_hand() -> None:
-    from heartfelt.training.export import best_temperature
-
-    # Three of four are right at odds of 9 to 1: the true odds are 3 to 1, so ln 9 should be ln 3, and T is 2.
-    logits = np.array([[np.log(9), 0.0]] * 4)
-    assert best_temperature(logits, np.array([0, 0, 0, 1])) == pytest.approx(2.0, rel=1e-3)
-
-
 @pytest.fixture(scope="module")
 def run(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
     from tests.training.conftest import write_moods
