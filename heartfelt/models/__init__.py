@@ -5,6 +5,11 @@ A classifier's file has `Settings`, its part of a recipe, and either
     fit(settings, texts, labels, classes) → Fitted          one that is counted in one go
 and `load(folder)` for what either has saved. `classes` is the number of labels (of each head); `texts` are those of
 the train split.
+
+A model that learns by gradient reads one text, turn after turn, cut at `settings.max_tokens`. One that reads more of a
+conversation says so in its file:
+    encode(settings, tokenizer, turns) → {"input_ids": …, …}   lists with a number a token, of the Turns before a reply
+Batches pad each list, and the model's forward is handed each by its name.
 """
 
 import importlib
@@ -20,6 +25,7 @@ MODELS: dict[str, str] = {
     "encoder_classifier": "heartfelt.models.encoder_classifier",
     "layer_attentive": "heartfelt.models.layer_attentive",
     "bilstm_classifier": "heartfelt.models.bilstm_classifier",
+    "meed2_planner": "heartfelt.models.meed2_planner",
 }
 
 

@@ -78,9 +78,11 @@ class Classifier(PreTrainedModel):
     """What all our classifiers do: a text becomes a vector, in a way of its own, and the heads read it."""
 
     heads: Heads
-    vector: Callable[
-        [Tensor, Tensor], Tensor
-    ]  # token ids and mask, (batch, tokens), padded right → (batch, size)
+    # Token ids and mask, (batch, tokens), padded right, and what else the model's `encode` tells → (batch, size)
+    vector: Callable[..., Tensor]
+    accepts_loss_kwargs = (
+        False  # forward's other keywords are inputs, whatever transformers' Trainer may think
+    )
 
     def forward(
         self,
@@ -89,8 +91,9 @@ class Classifier(PreTrainedModel):
         labels: Tensor | None = None,
         smoothing: float = 0.0,
         lesson: Lesson | None = None,
+        **others: Tensor,
     ) -> dict[str, Tensor]:
-        logits = self.heads(self.vector(input_ids, attention_mask))
+        logits = self.heads(self.vector(input_ids, attention_mask, **others))
         if labels is None:
             return {"logits": logits}
         return {"loss": self.heads.loss(logits, labels, smoothing, lesson), "logits": logits}

@@ -46,15 +46,16 @@ class LengthBuckets(Sampler[int]):
 
 
 def padded(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, torch.Tensor]:
-    """Token lists of different lengths as one batch, padded on the right."""
+    """Examples of different lengths as one batch: every list that has a number a token is padded on the right,
+    input_ids with `pad_id` and all others with 0."""
     longest = max(len(example["input_ids"]) for example in examples)
-    ids = torch.full((len(examples), longest), pad_id)
-    mask = torch.zeros((len(examples), longest), dtype=torch.long)
-    for row, example in enumerate(examples):
-        tokens = torch.tensor(example["input_ids"])
-        ids[row, : len(tokens)] = tokens
-        mask[row, : len(tokens)] = 1
-    batch = {"input_ids": ids, "attention_mask": mask}
+    batch = {}
+    for name in (name for name in examples[0] if name not in ("labels", "lesson")):
+        batch[name] = torch.full((len(examples), longest), pad_id if name == "input_ids" else 0)
+        for row, example in enumerate(examples):
+            batch[name][row, : len(example[name])] = torch.tensor(example[name])
+    lengths = torch.tensor([[len(example["input_ids"])] for example in examples])
+    batch["attention_mask"] = (torch.arange(longest) < lengths).long()
     if "labels" in examples[0]:
         batch["labels"] = torch.tensor([example["labels"] for example in examples])
     if "lesson" in examples[0]:

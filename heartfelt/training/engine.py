@@ -81,13 +81,14 @@ def _descend(
 ) -> Facts:
     from transformers import set_seed
 
-    from heartfelt.training.gradient import Learner
+    from heartfelt.training.gradient import Learner, encoder
     from heartfelt.training.teacher import teach
 
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
     model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
-    learner = Learner(run.folder, recipe, task, model, tokenizer)
+    encode = encoder(module, settings, tokenizer, task)
+    learner = Learner(run.folder, recipe, task, model, tokenizer, encode)
     lessons = None
     if recipe.teacher:
         lessons = teach(recipe.teacher, task, splits["train"])
@@ -170,9 +171,10 @@ def finish(run: Run, recipe: Recipe, task: Task, results: Facts) -> None:
 
 
 def data_hash(splits: Splits) -> str:
-    """What was learned from and scored on: texts and labels of all splits."""
+    """What was learned from and scored on: texts and labels of all splits, and who spoke where the task tells."""
     digest = hashlib.sha256()
     for split, items in splits.items():
         for item in items:
-            digest.update(repr((split, *item[:3], sorted(item.labels.items()))).encode())
+            told = [part for part in (item.speakers, item.turn_labels) if part]
+            digest.update(repr((split, *item[:3], sorted(item.labels.items()), *told)).encode())
     return digest.hexdigest()[:12]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArgu
 from transformers import PreTrainedTokenizerBase as Tokenizer
 from transformers.trainer_utils import EvalPrediction
 
+from heartfelt.dialogue import Turn
 from heartfelt.models.backbone import separator
 from heartfelt.models.heads import UNLABELLED, Lesson
 from heartfelt.recipe import BadRecipe, Recipe
@@ -25,19 +27,22 @@ from heartfelt.training.tasks import Item, Task
 Encode = Callable[[Item], dict[str, Any]]
 
 
-def encoder(tokenizer: Tokenizer, task: Task, recipe: Recipe) -> Encode:
-    """How an item becomes tokens and label ids."""
-    between, suffix = separator(tokenizer), recipe.settings.get("suffix", "")
-    limit = recipe.settings.get("max_tokens", 128)
+def encoder(module: ModuleType, settings: Any, tokenizer: Tokenizer, task: Task) -> Encode:
+    """How an item becomes tokens, by the model's own `encode` where its file has one, and label ids."""
+    tokens_of = getattr(module, "encode", as_text)
     ids = {head: {label: i for i, label in enumerate(labels)} for head, labels in task.heads.items()}
 
     def encode(item: Item) -> dict[str, Any]:
-        text = between.join(item.turns) + suffix
-        tokens = tokenizer(text, truncation=True, max_length=limit)["input_ids"]
         labels = [ids[head].get(item.labels.get(head, ""), UNLABELLED) for head in ids]
-        return {"input_ids": tokens, "labels": labels}
+        return {**tokens_of(settings, tokenizer, item.context), "labels": labels}
 
     return encode
+
+
+def as_text(settings: Any, tokenizer: Tokenizer, turns: Sequence[Turn]) -> dict[str, list[int]]:
+    """One text, turn after turn; of a long one, the end."""
+    text = separator(tokenizer).join(turn.text for turn in turns) + getattr(settings, "suffix", "")
+    return {"input_ids": tokenizer(text, truncation=True, max_length=settings.max_tokens)["input_ids"]}
 
 
 class Encoded(Dataset[dict[str, Any]]):
@@ -75,9 +80,9 @@ class Learner:
     task: Task
     model: PreTrainedModel
     tokenizer: Tokenizer
+    encode: Encode
 
     def __post_init__(self) -> None:
-        self.encode = encoder(self.tokenizer, self.task, self.recipe)
         self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
         self.minutes = Minutes(self.folder)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heartfelt.agent.encoder import Encoder
 from heartfelt.errors import InvalidValue
 from heartfelt.models import module_of
+from heartfelt.recipe import fill
 from heartfelt.training.run import Run
 from heartfelt.training.scores import scores
 from heartfelt.training.tasks import Item, Task, find
@@ -81,7 +82,8 @@ def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Arr
 
     model = module.load(run.folder / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
-    encode = encoder(tokenizer, find(run.recipe.task), run.recipe)
+    settings, _ = fill(module.Settings, run.recipe.settings)
+    encode = encoder(module, settings, tokenizer, find(run.recipe.task))
     examples = [encode(item) for item in items]
     order = sorted(range(len(items)), key=lambda i: -len(examples[i]["input_ids"]))
     found: list[Array] = [np.empty(0)] * len(items)
@@ -89,7 +91,7 @@ def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Arr
         chosen = order[start : start + BATCH]
         batch = padded([examples[i] for i in chosen], int(tokenizer.pad_token_id or 0))
         with torch.no_grad():
-            rows = model(batch["input_ids"], batch["attention_mask"])["logits"]
+            rows = model(**{name: batch[name] for name in batch if name != "labels"})["logits"]
         for i, row in zip(chosen, rows.double().numpy(), strict=True):
             found[i] = row
         step(f"{start + len(chosen):,} of {len(order):,}")

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from heartfelt import corpora
 from heartfelt.corpora.newsgroups import GROUPS as GROUPS_20
-from heartfelt.dialogue import Dialogue, Turn, examples
+from heartfelt.dialogue import SPEAKER, Dialogue, Turn, examples
 from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
@@ -26,6 +26,8 @@ class Item(NamedTuple):
     turn: int  # with the dialogue's id, the name of the item
     turns: tuple[str, ...]  # the text, a turn at a time
     labels: dict[str, str]  # head → label; a head may be left out
+    speakers: tuple[str, ...] = ()  # who says each turn, where the task tells
+    turn_labels: tuple[str | None, ...] = ()  # what each turn expresses, where the task tells
 
     @property
     def id(self) -> str:
@@ -34,6 +36,13 @@ class Item(NamedTuple):
     @property
     def text(self) -> str:
         return " ".join(self.turns)
+
+    @property
+    def context(self) -> tuple[Turn, ...]:
+        """All that a model may see. Where the task does not tell, one person speaks and nothing is labelled."""
+        speakers = self.speakers or (SPEAKER,) * len(self.turns)
+        labels = self.turn_labels or (None,) * len(self.turns)
+        return tuple(Turn(*parts) for parts in zip(speakers, self.turns, labels, strict=True))
 
 
 Reader = Callable[[str, Path | None], Iterator[Item]]
@@ -75,8 +84,12 @@ def plans(split: str, data: Path | None) -> Iterator[Item]:
     """One item a listener turn: what was said before it, and what it then did (one of 41)."""
     for dialogue in corpora.load("empathetic_intents", split, data=data):
         for example in examples(dialogue):
-            turns = tuple(turn.text for turn in example.context)
-            yield Item(dialogue.id, example.index, turns, {"plan": example.response.label or ""})
+            # Of the turns before the reply, and of those alone: the reply's own label is what to learn.
+            context, plan = example.context, {"plan": example.response.label or ""}
+            yield Item(
+                dialogue.id, example.index, tuple(turn.text for turn in context), plan,
+                tuple(turn.speaker for turn in context), tuple(turn.label for turn in context),
+            )  # fmt: skip
 
 
 def topics(split: str, data: Path | None) -> Iterator[Item]:

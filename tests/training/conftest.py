@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from heartfelt.labels import EMOTIONS
+
 # torch and transformers are imported inside tests and fixtures: collecting must not wait for them.
 WORDS = "i am so happy sad today my dog died cat won the game lost job got a new friend . ! ? what did you say".split()
+
+HEADER = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +46,6 @@ def write_moods(data: Path) -> Path:
     """A data folder whose EmpatheticDialogues can be learned: the feeling is named in the text."""
     folder = data / "empathetic_dialogues"
     folder.mkdir(parents=True)
-    header = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
     for split, count in (("train", 64), ("valid", 16), ("test", 16)):
         rows = []
         for i in range(count):
@@ -52,7 +55,40 @@ def write_moods(data: Path) -> Path:
             rows.append(
                 f"{split}{i},1,{mood},{text},1,{text} !,,\n{split}{i},2,{mood},{text},0,what did you say ?,,\n"
             )
-        (folder / f"{split}.csv").write_text(header + "".join(rows))
+        (folder / f"{split}.csv").write_text(HEADER + "".join(rows))
+    return data
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    return write_replies(tmp_path / "data")
+
+
+def write_replies(data: Path) -> Path:
+    """A data folder whose EmpatheticIntents says the same whatever is felt: only the label of the speaker's last turn
+    tells what the reply does."""
+    reply = {"joyful": "wishing", "sad": "sympathizing"}
+    original, annotated = (
+        data / "empathetic_dialogues",
+        data / "empathetic_intents/empatheticdialogues_annotated",
+    )
+    original.mkdir(parents=True)
+    annotated.mkdir(parents=True)
+    rows = {emotion: ["Dialog_ID,Type,Actor,Text,Label\n"] for emotion in EMOTIONS}
+    for split, count in (("train", 64), ("valid", 16), ("test", 16)):
+        ids = [f"{split}{i}" for i in range(count)]
+        (original / f"{split}.csv").write_text(HEADER + "".join(f"{id_},1,sad,so,1,so,,\n" for id_ in ids))
+        for i, id_ in enumerate(ids):
+            first, last = (("joyful", "sad")[bit] for bit in (i % 2, i // 2 % 2))
+            turns = (
+                ("speaker", first),
+                ("listener", reply[first]),
+                ("speaker", last),
+                ("listener", reply[last]),
+            )
+            rows[first] += [f"{id_},utterance,{who},i am{' so' * (i % 5)},{label}\n" for who, label in turns]
+    for emotion in EMOTIONS:
+        (annotated / f"{emotion}.csv").write_text("".join(rows[emotion]))
     return data
 
 

@@ -94,6 +94,26 @@ def test_resume_equals_an_unbroken_run_to_the_last_bit(tiny_bert: Path, moods: P
     assert states[0] == states[1]
 
 
+def test_a_planner_learns_from_turn_labels_and_resumes_to_the_last_bit(replies: Path, tmp_path: Path) -> None:
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    sizes = {"size": 16, "layers": 1, "attention_heads": 2, "inner": 32, "max_tokens": 24}
+    training = parse_training(
+        {"epochs": 3, "batch_size": 8, "learning_rate": 1e-2, "evaluate_every": 16, "checkpoint_minutes": 0}
+    )
+    settled = Recipe("plans", "meed2_planner", sizes, training)
+    first = engine.train(settled, unbroken, replies)
+    assert first["scores"]["test"]["plan"]["accuracy_1"][0] == 1.0
+    assert first["items"] == {"train": 128, "valid": 32, "test": 32}
+    with pytest.raises(RuntimeError, match="the lights went out"):
+        engine.train(settled, broken, replies, watch=dies_at(17))
+    second = engine.train(settled, broken, replies)
+    assert losses(broken) == losses(unbroken)
+    assert second["scores"] == first["scores"]
+    # The words tell nothing: who reads them alone stays at chance.
+    counted = engine.train(Recipe("plans", "naive_bayes"), tmp_path / "counted", replies)
+    assert counted["scores"]["test"]["plan"]["accuracy_1"][0] < 0.75
+
+
 def dies_at(step: int) -> Any:
     from transformers import TrainerCallback
 
@@ -194,6 +214,7 @@ def test_mistakes_are_told_before_anything_is_written(tiny_bert: Path, moods: Pa
         ("layer_attentive", {"checkpoint": "TINY", "max_tokens": 32}),
         ("bilstm_classifier", {"embedding": 16, "hidden": 8}),
         ("bilstm_classifier", {"embedding": 16, "hidden": 8, "attention": True}),
+        ("meed2_planner", {"size": 16, "layers": 1, "attention_heads": 2, "inner": 32}),
     ],
 )
 def test_every_classifier_trains(
@@ -201,7 +222,8 @@ def test_every_classifier_trains(
 ) -> None:
     settings = {name: str(tiny_bert) if value == "TINY" else value for name, value in settings.items()}
     # What learns from scratch learns faster.
-    rates = {"bilstm_classifier": (2e-2, None), "layer_attentive": (1e-3, 2e-2)}.get(model, (5e-4, 2e-2))
+    own = {"bilstm_classifier": (2e-2, None), "meed2_planner": (5e-3, None), "layer_attentive": (1e-3, 2e-2)}
+    rates = own.get(model, (5e-4, 2e-2))
     training = recipe(tiny_bert, learning_rate=rates[0], head_learning_rate=rates[1], epochs=10).training
     results = engine.train(Recipe("situations", model, settings, training), tmp_path / "run", moods)
     assert results["scores"]["test"]["emotion"]["accuracy_1"][0] == (0.5 if model == "majority" else 1.0)
