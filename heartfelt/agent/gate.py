@@ -1,10 +1,11 @@
-"""Is this small talk? A Naive Bayes gate for languages that the encoder does not speak; a megabyte and no torch."""
+"""Is this small talk? A Naive Bayes gate for languages that the encoder does not speak: half a megabyte, no torch."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from heartfelt.errors import BadData, MissingData
 from heartfelt.models import naive_bayes
@@ -14,7 +15,8 @@ class GateCard(msgspec.Struct, frozen=True):
     """gate.json: what one must know to use the numbers beside it."""
 
     labels: tuple[str, ...]
-    temperature: float
+    slope: float  # chance of "plain" = sigmoid(slope · log odds + shift)
+    shift: float
 
 
 class Gate:
@@ -31,9 +33,15 @@ class Gate:
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         """The chance of each text that it wants a plain answer."""
-        logits = self._model.logits(texts) / self.card.temperature
-        chances = np.exp(logits - logits.max(-1, keepdims=True))
-        plain: list[float] = (chances / chances.sum(-1, keepdims=True))[
-            :, self.card.labels.index("plain")
-        ].tolist()
-        return plain
+        odds = log_odds(self._model, self.card.labels, texts)
+        chances: list[float] = (1 / (1 + np.exp(-(self.card.slope * odds + self.card.shift)))).tolist()
+        return chances
+
+
+def log_odds(
+    model: naive_bayes.NaiveBayes, labels: Sequence[str], texts: Sequence[str]
+) -> NDArray[np.float64]:
+    logits = model.logits(texts)
+    plain = list(labels).index("plain")
+    found: NDArray[np.float64] = logits[:, plain] - logits[:, 1 - plain]
+    return found
