@@ -30,6 +30,15 @@ class Card(msgspec.Struct, frozen=True):
     sha256: str  # of encoder.onnx
 
 
+def read_card(folder: Path) -> Card:
+    try:
+        return msgspec.json.decode((folder / "encoder.json").read_bytes(), type=Card)
+    except FileNotFoundError:
+        raise MissingData(f"There is no encoder in {folder}: encoder.json is missing") from None
+    except msgspec.MsgspecError as problem:
+        raise BadData(f"{folder / 'encoder.json'} is not an encoder's card: {problem}") from None
+
+
 class Encoder:
     """Text in, a distribution for each head and a vector out."""
 
@@ -37,12 +46,7 @@ class Encoder:
         import onnxruntime as runtime  # type: ignore[import-untyped]  # here: both take a moment to load
         import tokenizers
 
-        try:
-            self.card = msgspec.json.decode((folder / "encoder.json").read_bytes(), type=Card)
-        except FileNotFoundError:
-            raise MissingData(f"There is no encoder in {folder}: encoder.json is missing") from None
-        except msgspec.MsgspecError as problem:
-            raise BadData(f"{folder / 'encoder.json'} is not an encoder's card: {problem}") from None
+        self.card = read_card(folder)
         model = folder / "encoder.onnx"
         if not model.is_file() or sha256(model) != self.card.sha256:
             raise BadData(f"{model} is not the model that encoder.json describes; fetch or export both again")

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
 
-from heartfelt.agent.encoder import Encoder
+from heartfelt.agent.encoder import Encoder, read_card
 from heartfelt.errors import InvalidValue
+from heartfelt.labels import EMOTIONS, GROUPS
 from heartfelt.models import module_of
 from heartfelt.recipe import fill
 from heartfelt.training.run import Run
@@ -23,16 +25,27 @@ BATCH = 64
 def answers(
     folder: Path, items: Sequence[Item], step: Callable[[str], None] = lambda _: None
 ) -> dict[str, Array]:
-    """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder."""
-    if (folder / "encoder.json").is_file():
+    """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder.
+
+    Who tells 32 emotions apart also tells Parrott's six groups: their chances are sums.
+    """
+    if _exported(folder):
         chances, _ = Encoder(folder)([item.turns for item in items])
-        return {head: np.log(np.maximum(found, 1e-12)) for head, found in chances.items()}
-    run = Run(folder)
-    if run.results is None:
-        raise InvalidValue(f"{folder} is not finished: heartfelt train RECIPE --to {folder} goes on with it")
-    logits = _logits(run, items, step)
-    sizes = [len(labels) for labels in run.labels.values()]
-    return dict(zip(run.labels, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+        found = {head: np.log(np.maximum(part, 1e-12)).astype(np.float64) for head, part in chances.items()}
+    else:
+        run = Run(folder)
+        if run.results is None:
+            raise InvalidValue(
+                f"{folder} is not finished: heartfelt train RECIPE --to {folder} goes on with it"
+            )
+        logits = _logits(run, items, step)
+        sizes = [len(labels) for labels in run.labels.values()]
+        found = dict(zip(run.labels, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
+    if "group" in labels_of(folder) and "group" not in found:
+        by_emotion = log_softmax(found["emotion"], axis=-1)
+        places = [[EMOTIONS.index(name) for name in names] for names in GROUPS.values()]
+        found["group"] = np.stack([logsumexp(by_emotion[:, place], axis=-1) for place in places], axis=-1)
+    return found
 
 
 def score(
@@ -54,9 +67,15 @@ def score(
 
 
 def labels_of(folder: Path) -> dict[str, list[str]]:
-    if (folder / "encoder.json").is_file():
-        return {head: list(labels) for head, labels in Encoder(folder).card.heads.items()}
-    return Run(folder).labels
+    found = read_card(folder).heads if _exported(folder) else Run(folder).labels
+    heads = {head: list(labels) for head, labels in found.items()}
+    if heads.get("emotion") == list(EMOTIONS):
+        heads.setdefault("group", list(GROUPS))
+    return heads
+
+
+def _exported(folder: Path) -> bool:
+    return (folder / "encoder.json").is_file()
 
 
 def fit_for(task: Task, found: dict[str, Array], labels: dict[str, list[str]]) -> Array:
