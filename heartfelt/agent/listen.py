@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from msgspec import field
 from heartfelt.agent.encoder import Encoder
 from heartfelt.agent.gate import Gate
 from heartfelt.dialogue import SPEAKER, Dialogue, Turn, Value
-from heartfelt.errors import InvalidValue
+from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.labels import GROUPS
 from heartfelt.text import language_of
 
@@ -42,7 +42,15 @@ class Listener:
     """The shipped encoder, or another exported one, over dialogues."""
 
     def __init__(self, folder: Path = SHIPPED / "encoder") -> None:
-        self._encoder = Encoder(folder)
+        self._folder = folder
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        if self._folder == SHIPPED / "encoder" and not self._folder.exists():
+            raise MissingData(
+                "Heartfelt does not ship its encoder yet: train and export one (docs/agent.md), then --encoder FOLDER"
+            )
+        return Encoder(self._folder)
 
     def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]

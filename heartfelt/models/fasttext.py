@@ -53,8 +53,9 @@ class FastText:
 def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes: int) -> FastText:
     library = need("floret", "train", "The fastText classifier")
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
-        for text, label in zip(texts, labels, strict=True):
-            file.write(f"__label__{label} {_line(text)}")
+        # In a random order: fastText goes through the lines as they stand, and forgets the first of sorted labels.
+        for i in np.random.default_rng(0).permutation(len(texts)):
+            file.write(f"__label__{labels[i]} {_line(texts[i])}")
         file.flush()
         model = library.train_supervised(
             input=file.name,

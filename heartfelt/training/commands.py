@@ -116,20 +116,25 @@ def score(folder: Path, task: str, split: str, as_json: bool, data: Path | None)
 )
 @data_option
 def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
-    """Export a finished run for use without torch: an encoder as ONNX in int8, a Naive Bayes gate as it is.
+    """Export a finished run for use without torch: an encoder as ONNX in int8, a Naive Bayes gate as it is, the
+    adapter of a language model as a GGUF file.
 
-    Both are calibrated on the valid split, so that of ten answers given at 70 % seven are right.
+    Classifiers are calibrated on the valid split, so that of ten answers given at 70 % seven are right.
     """
     run = Run(folder)
     if run.recipe.model == "naive_bayes":
         from heartfelt.training.gate import export_gate
 
         made = export_gate(run, to, data)
+    elif run.recipe.model == "listener_lm":
+        from heartfelt.training.adapter import export_adapter
+
+        made = export_adapter(run, to)
     else:
         from heartfelt.training.export import export as export_run
 
         made = export_run(run, to, data, int8=not fp32)
-    size = sum(path.stat().st_size for path in made.iterdir())
+    size = sum(path.stat().st_size for path in (made.iterdir() if made.is_dir() else [made]))
     click.echo(f"In {made}: {size / 1e6:.1f} MB")
 
 

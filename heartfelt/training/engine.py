@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heartfelt.errors import UnknownName
 from heartfelt.models import module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores
 from heartfelt.training.talks import TALKS
-from heartfelt.training.tasks import SPLITS, Item, Task, find
+from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 
 Splits = dict[str, list[Item]]
 Facts = dict[str, Any]  # for results.json
@@ -35,7 +36,9 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
         from heartfelt.training.language import train_language
 
         return train_language(recipe, module, folder, data, watch)
-    task = find(recipe.task)
+    if recipe.task not in TASKS:
+        raise UnknownName("task", recipe.task, (*TASKS, *TALKS))
+    task = TASKS[recipe.task]
     settings = check(recipe, module, task)
     run = open_run(folder, recipe)
     if run.results is not None:

@@ -38,9 +38,7 @@ def test_it_is_scored_on_another_task_and_by_groups(bayes: Path, moods: Path) ->
     found = answers(bayes, items)
     chances = np.exp(found["emotion"]) / np.exp(found["emotion"]).sum()
     assert np.exp(found["group"]).sum() == pytest.approx(1)
-    assert (
-        np.exp(found["group"][0, 0]) >= chances[0, engine.find("situations").heads["emotion"].index("joyful")]
-    )
+    assert np.exp(found["group"][0, 0]) >= chances[0, find("situations").heads["emotion"].index("joyful")]
 
 
 def test_what_it_does_not_know_is_refused(bayes: Path, moods: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, Training, dump, parse
 from heartfelt.training import engine, teacher
-from heartfelt.training.tasks import Item, Task
+from heartfelt.training.tasks import Item, Task, find
 
 TASK = Task("mood", "", {"mood": ("good", "bad"), "other": ("a", "b")}, lambda split, data: iter(()))
 
@@ -105,4 +105,4 @@ def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path
     topics = Recipe("topics", "encoder_classifier", teacher=Teacher((str(taught[0]),)))
     items = [Item("d", 0, ("hello",), {"topic": "sci.med"})]
     with pytest.raises(Exception, match="cannot teach topics: it knows emotion, not topic"):
-        teacher.teach(topics.teacher or Teacher(()), engine.find("topics"), items)
+        teacher.teach(topics.teacher or Teacher(()), find("topics"), items)

@@ -1,0 +1,66 @@
+"""LoRA adapters of a Llama-like model as a GGUF file, which llama.cpp puts over the base weights."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartfelt.errors import InvalidValue, need
+from heartfelt.models import listener_lm
+from heartfelt.training.run import Run
+
+# llama.cpp's names for what transformers calls self_attn.q_proj and so on
+_NAMES = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}  # fmt: skip
+_PARAMETER = re.compile(r"layers\.(\d+)\.(.+)\.lora_([AB])\.default\.weight$")
+
+
+def export_adapter(run: Run, to: Path) -> Path:
+    """Write a finished LoRA run of listener_lm as one .gguf file, in half precision."""
+    if run.recipe.model != "listener_lm" or run.results is None:
+        raise InvalidValue(f"{run.folder} is not a finished run of listener_lm")
+    model = listener_lm.load(run.folder / "model")
+    if not model.config.lora_rank:
+        raise InvalidValue(
+            f"{run.folder} has no adapter: all of its weights learned (settings.lora_rank is 0)"
+        )
+    return write_adapter(model, to)
+
+
+def write_adapter(model: listener_lm.ListenerLM, to: Path) -> Path:
+    gguf = need("gguf", "train", "Writing an adapter")
+    config = model.encoder.config
+    if config.model_type != "llama":
+        raise InvalidValue(f"adapters are written for Llama-like models, not {config.model_type}")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    part = to.with_name(f".{to.name}.part")
+    writer = gguf.GGUFWriter(str(part), "llama")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(model.config.lora_alpha))
+    for name, parameter in model.encoder.named_parameters():
+        if found := _PARAMETER.search(name):
+            layer, module, side = found.groups()
+            tensor = parameter.detach().float().numpy()
+            if side == "B" and module in ("self_attn.q_proj", "self_attn.k_proj"):
+                heads = config.num_attention_heads if "q_proj" in module else config.num_key_value_heads
+                tensor = interleaved(tensor, heads)
+            writer.add_tensor(
+                f"blk.{layer}.{_NAMES[module]}.weight.lora_{side.lower()}", tensor.astype(np.float16)
+            )
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return part.replace(to)
+
+
+def interleaved(rows: NDArray[Any], heads: int) -> NDArray[Any]:
+    """llama.cpp rotates neighbouring rows of a query or key, transformers the two halves of a head: (out, …) → same."""
+    out = rows.shape[0]
+    return rows.reshape(heads, 2, out // heads // 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
