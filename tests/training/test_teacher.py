@@ -104,5 +104,5 @@ def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path
     assert parse(dump(recipe)) == recipe
     topics = Recipe("topics", "encoder_classifier", teacher=Teacher((str(taught[0]),)))
     items = [Item("d", 0, ("hello",), {"topic": "sci.med"})]
-    with pytest.raises(Exception, match="cannot teach topics: it knows emotion, not topic"):
+    with pytest.raises(Exception, match="cannot teach topics: it knows emotion, group, not topic"):
         teacher.teach(topics.teacher or Teacher(()), find("topics"), items)
