@@ -1,11 +1,11 @@
 """A causal language model that answers as a listener, steered by a prefix: heartfelt-en.
 
-    <|im_start|>user            My dog died last night.<|im_end|>
-    <|im_start|>assistant       [sad | sympathizing] Oh no, I am so sorry. How old was he?<|im_end|>
+    user:       My dog died last night.
+    assistant:  [sad | sympathizing] Oh no, I am so sorry. How old was he?
 
-The prefix names how the speaker feels and what the reply does. Either may be left open ("any"), and is at times in
-training, so that each can be absent. The prefix itself can carry loss: then the one model also recognises and plans
-(joint training in the sense of liu2021 and joint2021).
+The prefix (heartfelt.models.prompt) names how the speaker feels and what the reply does. Either may be left open
+("any"), and is at times in training, so that each can be absent. The prefix itself can carry loss: then the one model
+also recognises and plans (joint training in the sense of liu2021 and joint2021).
 
 Unusual: logits are made only for the tokens that are learned or scored. The vocabulary is large, and most tokens are
 context.
@@ -26,8 +26,8 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from heartfelt.dialogue import Dialogue
 from heartfelt.errors import InvalidValue, need
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 
-OPEN = "any"  # a part of the prefix that is left open
 TOKENS_A_REPLY = (
     32  # a constant near the mean: what a sum over tokens is divided by, whatever the batch holds
 )
@@ -128,15 +128,6 @@ def load(folder: Path) -> ListenerLM:
     return model
 
 
-def prefix(emotion: str | None, plan: str | None) -> str:
-    return f"[{emotion or OPEN} | {plan or OPEN}]"
-
-
-def plain(text: str) -> str:
-    """A text that cannot pass for the marks between turns."""
-    return text.replace("<|", "< |")
-
-
 def encode_dialogue(
     settings: Settings,
     tokenizer: Tokenizer,
@@ -154,14 +145,14 @@ def encode_dialogue(
     for index, turn in enumerate(dialogue.turns[: max(replies) + 1]):
         scored = index in replies
         if turn.speaker == dialogue.speaker:
-            lead, head, known = "<|im_start|>user\n", "", {}
+            lead, head, known = SPEAKS, "", {}
         else:
             known = {"emotion": dialogue.emotion, "plan": turn.label}
             for part, share in openness.items():
                 if crc32(f"{dialogue.id}:{index}:{part}".encode()) % 1000 < 1000 * share:
                     known[part] = None
-            lead, head = "<|im_start|>assistant\n", prefix(known["emotion"], known["plan"]) + " "
-        text = f"{lead}{head}{plain(turn.text)}<|im_end|>\n"
+            lead, head = ANSWERS, prefix(known["emotion"], known["plan"]) + " "
+        text = f"{lead}{head}{plain(turn.text)}{END}\n"
         bounds = (len(lead), len(lead) + max(len(head) - 1, 0), len(text) - 1)
         found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         ids += found["input_ids"]

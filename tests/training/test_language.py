@@ -157,3 +157,16 @@ def test_a_recipe_that_does_not_fit_says_all(talks: None, tmp_path: Path) -> Non
     with pytest.raises(BadRecipe, match=r"does not speak.*metric is loss or ppl"):
         engine.train(Recipe("tiny", "bilstm_classifier", {}, training), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_what_engines_are_given_is_what_was_learned(tiny_llama: Path) -> None:
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.models.prompt import prompt
+
+    tokenizer = tokenizer_of(tiny_llama)
+    talked = (*talk("sad", "questioning", "what did you say ?").turns, Turn("speaker", "my dog died"))
+    whole = Dialogue("d", (*talked, Turn("listener", "so sad", "sympathizing")), emotion="sad")
+    given = tokenizer(prompt(Dialogue("d", talked, emotion="sad"), "sad", "sympathizing"))["input_ids"]
+    learned = lm.encode_dialogue(lm.Settings(), tokenizer, whole, (3,), {})
+    assert learned["input_ids"][: len(given)] == given
+    assert learned["purpose"][len(given) :] == [lm.REPLY, lm.REPLY, lm.REPLY, lm.CONTEXT]
