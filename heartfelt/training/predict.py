@@ -1,6 +1,7 @@
 """A finished run answers again: logits for items of its own task or of another one."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from heartfelt.agent.encoder import Encoder, read_card
-from heartfelt.errors import InvalidValue
+from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.labels import EMOTIONS, GROUPS
 from heartfelt.models import module_of
 from heartfelt.recipe import fill
+from heartfelt.training.predictions import Predicted, load
 from heartfelt.training.run import Run
 from heartfelt.training.scores import scores
 from heartfelt.training.tasks import Item, Task, find
@@ -23,11 +25,14 @@ BATCH = 64
 
 
 def answers(
-    folder: Path, items: Sequence[Item], step: Callable[[str], None] = lambda _: None
+    folder: Path,
+    items: Sequence[Item],
+    step: Callable[[str], None] = lambda _: None,
+    kept: Predicted | None = None,
 ) -> dict[str, Array]:
     """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder.
 
-    Who tells 32 emotions apart also tells Parrott's six groups: their chances are sums.
+    What it was asked before (`kept`) it is not asked again. Who tells 32 emotions apart also tells Parrott's six groups: their chances are sums.
     """
     if _exported(folder):
         chances, _ = Encoder(folder)([item.turns for item in items])
@@ -38,7 +43,7 @@ def answers(
             raise InvalidValue(
                 f"{folder} is not finished: heartfelt train RECIPE --to {folder} goes on with it"
             )
-        logits = _logits(run, items, step)
+        logits = _remembered(run, items, step, kept)
         sizes = [len(labels) for labels in run.labels.values()]
         found = dict(zip(run.labels, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
     if "group" in labels_of(folder) and "group" not in found:
@@ -62,8 +67,10 @@ def score(
     if not items or not heads:
         known = f"it knows {', '.join(labels)}" if items else f"its {split} split is empty"
         raise InvalidValue(f"{folder} cannot be scored on {task.name}: {known}")
-    asked = replace(task, heads=heads)
-    return scores(asked, items, fit_for(asked, answers(folder, items, step), labels))
+    asked, kept = replace(task, heads=heads), None
+    with suppress(MissingData):
+        kept = None if _exported(folder) else load(Run(folder), split, data)
+    return scores(asked, items, fit_for(asked, answers(folder, items, step, kept), labels))
 
 
 def labels_of(folder: Path) -> dict[str, list[str]]:
@@ -86,6 +93,22 @@ def fit_for(task: Task, found: dict[str, Array], labels: dict[str, list[str]]) -
         for head, wanted in task.heads.items()
     ]
     return np.concatenate(parts, axis=-1)
+
+
+def _remembered(
+    run: Run, items: Sequence[Item], step: Callable[[str], None], kept: Predicted | None
+) -> Array:
+    """Relative to each head's best, as predictions are kept: it changes no chance."""
+    rows = {_read(item): row for item, row in zip(kept.items, kept.logits, strict=True)} if kept else {}
+    new = [item for item in items if _read(item) not in rows]
+    if new:
+        rows |= zip(map(_read, new), _logits(run, new, step), strict=True)
+    return np.array([rows[_read(item)] for item in items])
+
+
+def _read(item: Item) -> tuple[Any, ...]:
+    """What a model sees of an item: two items with the same are one to it."""
+    return item.turns, item.speakers, item.turn_labels
 
 
 def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Array:

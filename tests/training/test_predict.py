@@ -11,7 +11,7 @@ from heartfelt.recipe import Recipe
 from heartfelt.training import engine, predictions
 from heartfelt.training.predict import answers, labels_of, score
 from heartfelt.training.run import Run
-from heartfelt.training.tasks import find
+from heartfelt.training.tasks import Item, find
 
 
 @pytest.fixture
@@ -48,3 +48,19 @@ def test_what_it_does_not_know_is_refused(bayes: Path, moods: Path, tmp_path: Pa
     (bayes / "results.json").unlink()
     with pytest.raises(InvalidValue, match="is not finished"):
         score(bayes, find("situations"), "test", moods)
+
+
+def test_what_it_said_before_it_is_not_asked_again(
+    bayes: Path, moods: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heartfelt.training import predict
+
+    def asked(run: Run, items: list[Item], step: object) -> np.ndarray:
+        raise AssertionError(f"asked again for {len(items)} items")
+
+    everything_new = score(bayes, find("contexts"), "test", moods)
+    monkeypatch.setattr(predict, "_logits", asked)
+    assert score(bayes, find("situations"), "test", moods)["emotion"]["accuracy_1"][0] == 1
+    with pytest.raises(AssertionError, match="asked again for 16 items"):  # contexts have an "!" more
+        score(bayes, find("contexts"), "test", moods)
+    assert everything_new["emotion"]["items"] == 16
