@@ -46,7 +46,7 @@ def test_what_it_does_not_know_is_refused(bayes: Path, moods: Path, tmp_path: Pa
     with pytest.raises(InvalidValue, match="cannot be scored on neutrality: it knows emotion, group"):
         score(bayes, gate, "test", moods)
     (bayes / "results.json").unlink()
-    with pytest.raises(InvalidValue, match="is not finished"):
+    with pytest.raises(InvalidValue, match="is not a finished run"):
         score(bayes, find("situations"), "test", moods)
 
 
