@@ -32,8 +32,8 @@ def answers(
 ) -> dict[str, Array]:
     """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder.
 
-    What it was asked before (`kept`) it is not asked again. Who tells 32 emotions apart also tells Parrott's six groups:
-    their chances are sums.
+    What it was asked before (`kept`) it is not asked again. Who tells 32 emotions apart also tells Parrott's six
+    groups: their chances are sums.
     """
     if _exported(folder):
         chances, _ = Encoder(folder)([item.turns for item in items])
