@@ -54,7 +54,7 @@ class Teacher:
     """Finished runs whose chances the model learns beside the labels (Hinton et al. 2015)."""
 
     runs: tuple[str, ...]  # folders; of several, the mean of their chances
-    weight: float = 0.5  # of the teacher's word against the label's, where there are both
+    weight: float = 0.5  # of the teacher's word; a label has the rest, or all if no teacher has the head
     temperature: float = 2.0  # flattens both sides' chances, so that small ones count
 
 

@@ -86,6 +86,11 @@ def _exported(folder: Path) -> bool:
     return (folder / "encoder.json").is_file()
 
 
+def made_at_last(folder: Path) -> Path:
+    """The file that is written last, and anew, whenever the model in this folder is another one."""
+    return folder / ("encoder.json" if _exported(folder) else "results.json")
+
+
 def fit_for(task: Task, found: dict[str, Array], labels: dict[str, list[str]]) -> Array:
     """(items, all classes of a task): a run's answers where it has the task's head, NaN where it has not."""
     items = len(next(iter(found.values())))
@@ -100,14 +105,14 @@ def _remembered(
     run: Run, items: Sequence[Item], step: Callable[[str], None], kept: Predicted | None
 ) -> Array:
     """Relative to each head's best, as predictions are kept: it changes no chance."""
-    rows = {_read(item): row for item, row in zip(kept.items, kept.logits, strict=True)} if kept else {}
-    new = [item for item in items if _read(item) not in rows]
+    rows = {seen_of(item): row for item, row in zip(kept.items, kept.logits, strict=True)} if kept else {}
+    new = [item for item in items if seen_of(item) not in rows]
     if new:
-        rows |= zip(map(_read, new), _logits(run, new, step), strict=True)
-    return np.array([rows[_read(item)] for item in items])
+        rows |= zip(map(seen_of, new), _logits(run, new, step), strict=True)
+    return np.array([rows[seen_of(item)] for item in items])
 
 
-def _read(item: Item) -> tuple[Any, ...]:
+def seen_of(item: Item) -> tuple[Any, ...]:
     """What a model sees of an item: two items with the same are one to it."""
     return item.turns, item.speakers, item.turn_labels
 

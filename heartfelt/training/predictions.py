@@ -57,11 +57,14 @@ class Predicted:
 
 
 def save(run: Run, split: str, task: Task, items: Sequence[Item], logits: Array) -> None:
-    """Keep logits below each head's best, which changes no chance: half precision is finest near 0."""
-    parts = [part - part.max(-1, keepdims=True) for part in by_head(task, logits).values()]
-    below = np.maximum(np.concatenate(parts, axis=-1), _FARTHEST)
+    below = np.concatenate([halved(part) for part in by_head(task, logits).values()], axis=-1)
     with writing(run.folder / "predictions" / f"{split}.npz", "wb") as file:
-        np.savez_compressed(file, ids=[item.id for item in items], logits=below.astype(np.float16))
+        np.savez_compressed(file, ids=[item.id for item in items], logits=below)
+
+
+def halved(logits: Array) -> NDArray[np.float16]:
+    """One head's logits below its best, which changes no chance: half precision is finest near 0, and ends."""
+    return np.maximum(logits - logits.max(-1, keepdims=True), _FARTHEST).astype(np.float16)
 
 
 def load(run: Run, split: str, data: Path | None = None) -> Predicted:

@@ -1,4 +1,4 @@
-"""What teachers say of a student's training items: asked once, kept in the teacher's run folder, and never twice."""
+"""What teachers say of a student's training items: kept in the teacher's run folder, and asked anew only if it changed."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from heartfelt.errors import InvalidValue
 from heartfelt.files import writing
 from heartfelt.recipe import Teacher
 from heartfelt.terminal import counting
-from heartfelt.training.predict import answers, fit_for, labels_of
+from heartfelt.training.predict import answers, fit_for, labels_of, made_at_last, seen_of
+from heartfelt.training.predictions import halved
 from heartfelt.training.tasks import Item, Task
 
 Array = NDArray[np.floating[Any]]
@@ -56,11 +57,14 @@ def _of_run(folder: Path, task: Task, items: Sequence[Item]) -> Array:
 
 
 def _kept(folder: Path, items: Sequence[Item]) -> dict[str, NDArray[np.float64]]:
-    digest = hashlib.sha256("\0".join("\1".join(item.turns) for item in items).encode()).hexdigest()[:16]
-    path = folder / "predictions" / f"for-{digest}.npz"
+    # The name tells which teacher said it of what: one that was trained or exported again in the same folder is asked.
+    digest = hashlib.sha256(made_at_last(folder).read_bytes())
+    for item in items:
+        digest.update(repr(seen_of(item)).encode())
+    path = folder / "predictions" / f"for-{digest.hexdigest()[:16]}.npz"
     if not path.is_file():
         with writing(path, "wb") as file:
-            found = {head: logits.astype(np.float16) for head, logits in answers(folder, items).items()}
+            found = {head: halved(logits) for head, logits in answers(folder, items).items()}
             np.savez_compressed(file, allow_pickle=False, **found)
     with np.load(path) as kept:
         return {head: kept[head].astype(np.float64) for head in kept.files}

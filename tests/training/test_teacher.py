@@ -106,3 +106,44 @@ def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path
     items = [Item("d", 0, ("hello",), {"topic": "sci.med"})]
     with pytest.raises(Exception, match="cannot teach topics: it knows emotion, group, not topic"):
         teacher.teach(topics.teacher or Teacher(()), find("topics"), items)
+
+
+def _asked(monkeypatch: pytest.MonkeyPatch, logits: list[float]) -> list[int]:
+    """A teacher that says the same of every item; grows by the number of items whenever it is asked."""
+    asked: list[int] = []
+
+    def answers(folder: Path, items: list[Item]) -> dict[str, np.ndarray]:
+        asked.append(len(items))
+        return {"mood": np.array([logits] * len(items))}
+
+    monkeypatch.setattr(teacher, "answers", answers)
+    monkeypatch.setattr(teacher, "labels_of", lambda folder: {"mood": ["good", "bad"]})
+    return asked
+
+
+def test_a_teacher_is_asked_anew_if_it_or_what_it_reads_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = _asked(monkeypatch, [0.0, 1.0])
+    (tmp_path / "results.json").write_text("{}")
+    one = Item("d", 1, ("so",), {}, ("speaker",), ("sad",))
+    said = Teacher((str(tmp_path),))
+    for item in (one, one._replace(dialogue="e", labels={"mood": "bad"})):  # nothing that the teacher reads
+        teacher.teach(said, TASK, [item])
+    assert asked == [1]
+    for item in (one._replace(turn_labels=("joyful",)), one._replace(speakers=("listener",))):
+        teacher.teach(said, TASK, [item])
+    assert asked == [1, 1, 1]
+    (tmp_path / "results.json").write_text('{"recipe": "trained again"}')
+    teacher.teach(said, TASK, [one])
+    assert asked == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("logits", [[-300.1, -300.2], [-70_000.0, -70_000.1]])
+def test_large_logits_lose_nothing_when_they_are_kept(
+    logits: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _asked(monkeypatch, logits)
+    (tmp_path / "results.json").write_text("{}")
+    found = teacher.teach(Teacher((str(tmp_path),)), TASK, [Item("d", 1, ("so",), {})])
+    assert found[0, 0] - found[0, 1] == pytest.approx(0.1, abs=1e-3)
