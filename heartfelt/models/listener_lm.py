@@ -110,6 +110,10 @@ def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
 
 def build(settings: Settings) -> tuple[ListenerLM, Tokenizer]:
     encoder = load_encoder(settings.checkpoint)
+    if not encoder.config.tie_word_embeddings:  # without its own output layer it would answer at random
+        raise InvalidValue(
+            f"listener_lm reads and says words by one table, and the checkpoint {settings.checkpoint} has two"
+        )
     config = ListenerLMConfig(
         encoder=encoder.config.to_dict(), prefix_weight=settings.prefix_weight, lora_alpha=settings.lora_alpha
     )

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heartfelt.errors import UnknownName
-from heartfelt.models import module_of
-from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.models import MODELS, module_of
+from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores
@@ -61,20 +61,35 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
         problems.append(f"training.metric is one of {', '.join(metrics)}, not {recipe.training.metric}")
     if hasattr(module, "fit") and len(task.heads) > 1:
         problems.append(f"{recipe.model} learns one label set, and {task.name} has {len(task.heads)}")
+    if hasattr(module, "encode_dialogue"):
+        problems.append(
+            f"{recipe.model} learns what to say, as in {', '.join(TALKS)}, and {task.name} has labels"
+        )
     if recipe.teacher:
         if hasattr(module, "fit"):
             problems.append(f"{recipe.model} cannot learn from a teacher")
-        if not (0 <= recipe.teacher.weight <= 1 and recipe.teacher.temperature > 0):
-            problems.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
-        problems += [
-            f"teacher.runs: {run} is not a run folder"
-            for run in recipe.teacher.runs
-            if not (Path(run) / "recipe.yaml").is_file()
-        ]
+        problems += _wrong_with(recipe.teacher)
     problems += extra.problems(recipe.extra, task)
     if problems:
         raise BadRecipe("; ".join(problems))
     return settings
+
+
+def _wrong_with(teacher: Teacher) -> list[str]:
+    found = []
+    if not (0 <= teacher.weight <= 1 and teacher.temperature > 0):
+        found.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
+    if not teacher.runs:
+        found.append("teacher.runs names no run")
+    for folder in teacher.runs:
+        run = Run(Path(folder))
+        if not (run.folder / "recipe.yaml").is_file():
+            found.append(f"teacher.runs: {folder} is not a run folder")
+        elif run.results is None:
+            found.append(f"teacher.runs: {folder} is not finished")
+        elif run.recipe.model not in MODELS:
+            found.append(f"teacher.runs: {folder} has no model to ask ({run.recipe.model}); name its members")
+    return found
 
 
 def _descend(

@@ -38,6 +38,10 @@ def train_language(
         problems.append(f"training.metric is loss or ppl, not {recipe.training.metric}")
     if recipe.teacher:
         problems.append("a language model learns from dialogues, not from a teacher")
+    if recipe.extra:
+        problems.append("a language model learns from dialogues, not from extra turns")
+    if recipe.training.label_smoothing:
+        problems.append("training.label_smoothing is for classifiers")
     if problems or settings is None:
         raise BadRecipe("; ".join(problems))
     run = open_run(folder, recipe)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from heartfelt.dialogue import Dialogue, Turn
+from heartfelt.errors import InvalidValue
 from heartfelt.recipe import BadRecipe, Recipe, Training
 from heartfelt.training import engine
 from tests.training.conftest import WORDS
@@ -156,7 +157,25 @@ def test_a_recipe_that_does_not_fit_says_all(talks: None, tmp_path: Path) -> Non
     training = Training(metric="emotion_accuracy")
     with pytest.raises(BadRecipe, match=r"does not speak.*metric is loss or ppl"):
         engine.train(Recipe("tiny", "bilstm_classifier", {}, training), tmp_path / "run")
+    # What it would not heed, it refuses.
+    smooth = Recipe("tiny", "listener_lm", {}, Training(label_smoothing=0.1), extra=("intent_seeds",))
+    with pytest.raises(BadRecipe, match=r"not from extra turns.*label_smoothing is for classifiers"):
+        engine.train(smooth, tmp_path / "run")
+    with pytest.raises(BadRecipe, match=r"learns what to say, as in replies.*and situations has labels"):
+        engine.train(Recipe("situations", "listener_lm"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_with_an_output_layer_of_its_own_is_refused(tiny_llama: Path, tmp_path: Path) -> None:
+    from transformers import AutoModel
+
+    from heartfelt.models import listener_lm as lm
+
+    model = AutoModel.from_pretrained(tiny_llama)
+    model.config.tie_word_embeddings = False
+    model.save_pretrained(tmp_path)
+    with pytest.raises(InvalidValue, match="says words by one table"):
+        lm.build(lm.Settings(str(tmp_path)))
 
 
 def test_what_engines_are_given_is_what_was_learned(tiny_llama: Path) -> None:

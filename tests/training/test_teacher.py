@@ -98,6 +98,15 @@ def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path
         BadRecipe, match=r"cannot learn from a teacher.*between 0 and 1.*nowhere is not a run"
     ):
         engine.train(parse(text), tmp_path / "run", taught[1])
+    for name, model in (("begun", "majority"), ("several", "ensemble")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "recipe.yaml").write_text(f"task: situations\nmodel: {model}\n")
+    (tmp_path / "several" / "results.json").write_text("{}")
+    runs = tuple(str(tmp_path / name) for name in ("begun", "several"))
+    with pytest.raises(BadRecipe, match=r"begun is not finished; .*several has no model to ask \(ensemble\)"):
+        engine.train(Recipe("situations", "encoder_classifier", teacher=Teacher(runs)), tmp_path / "run")
+    with pytest.raises(BadRecipe, match=r"teacher\.runs names no run"):
+        engine.train(Recipe("situations", "encoder_classifier", teacher=Teacher(())), tmp_path / "run")
     with pytest.raises(BadRecipe, match=r"there is no teacher\.wieght"):
         parse(text.replace("weight", "wieght"))
     recipe = parse(text)
