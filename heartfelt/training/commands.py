@@ -15,7 +15,8 @@ from heartfelt.training import keep as keeping
 from heartfelt.training.run import Run, runs_below
 
 _PATH = click.Path(path_type=Path)
-_SHOWN = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
+_OF_LABELS = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
+_OF_REPLIES = ("ppl", "ppl_word", "bits_per_byte")
 
 data_option = click.option(
     "--data",
@@ -68,11 +69,14 @@ def _numbers(text: str) -> list[int]:
 
 def _show(results: list[dict[str, Any]]) -> None:
     """Test scores: with an interval for one run, mean ± standard deviation over seeds for several."""
-    shown = table("split", "head", *_SHOWN, right=_SHOWN)
-    for split in results[0]["scores"]:
-        for head in results[0]["scores"][split]:
+    first = results[0]["scores"]
+    speaks = any("ppl" in metrics for heads in first.values() for metrics in heads.values())
+    columns = _OF_REPLIES if speaks else _OF_LABELS
+    shown = table("split", "head", *columns, right=columns)
+    for split in first:
+        for head in first[split]:
             cells = []
-            for metric in _SHOWN:
+            for metric in columns:
                 values = [r["scores"][split][head].get(metric, [None])[0] for r in results]
                 known = [value for value in values if value is not None]
                 spread = f" ± {statistics.stdev(known):.4f}" if len(known) > 1 else ""
@@ -149,10 +153,14 @@ def list_(folder: Path) -> None:
     for run in found:
         results = run.results
         test = (results or {}).get("scores", {}).get("test", {})
-        score = ", ".join(f"{head} {metrics['accuracy_1'][0]:.4f}" for head, metrics in test.items())
+        score = ", ".join(f"{head} {_foremost(metrics)}" for head, metrics in test.items())
         minutes = str(results["minutes"]) if results else "unfinished"
         shown.add_row(str(run.folder), run.recipe.task, run.recipe.model, minutes, score)
     console().print(shown)
+
+
+def _foremost(metrics: dict[str, Any]) -> str:
+    return f"ppl {metrics['ppl'][0]:.2f}" if "ppl" in metrics else f"{metrics['accuracy_1'][0]:.4f}"
 
 
 @click.command()

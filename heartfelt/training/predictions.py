@@ -14,6 +14,7 @@ from heartfelt.files import writing
 from heartfelt.text import same_key
 from heartfelt.training.run import Run
 from heartfelt.training.scores import Array, by_head, scores
+from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import Item, Task, find
 
 _FARTHEST = -60_000.0  # half precision ends at 65,504
@@ -69,6 +70,8 @@ def halved(logits: Array) -> NDArray[np.float16]:
 
 def load(run: Run, split: str, data: Path | None = None) -> Predicted:
     """What a finished run said of a split, with texts and labels from the corpora at hand."""
+    if run.recipe.task in TALKS:
+        raise InvalidValue(f"{run.folder} has learned what to say ({run.recipe.task}): it predicts no labels")
     known = find(run.recipe.task)
     if run.results is None:
         raise InvalidValue(f"{run.folder} is not a finished run: heartfelt train RECIPE --to {run.folder}")

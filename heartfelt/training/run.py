@@ -101,7 +101,8 @@ def write_card(run: Run, recipe: Recipe, what: str, results: dict[str, Any]) -> 
             for name, found in metrics.items():
                 if name != "items":
                     value, low, high = found
-                    lines.append(f"| {split} | {head} | {name} | {value:.4f} | {low:.4f} to {high:.4f} |")
+                    between = "–" if low is None else f"{low:.4f} to {high:.4f}"  # one dialogue only
+                    lines.append(f"| {split} | {head} | {name} | {value:.4f} | {between} |")
     facts = [f"{results['parameters']:,} parameters", f"{results['minutes']} minutes of training"]
     facts += [f"recipe {results['recipe']}", f"data {results['data']}"]
     lines += ["", "; ".join(facts) + ".", "", "```yaml", dump(recipe).rstrip(), "```", ""]

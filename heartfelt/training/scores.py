@@ -34,7 +34,7 @@ def scores(task: Task, items: Sequence[Item], logits: Array, resamples: int = 10
                 name: [None if n is None else round(n, 5) for n in (i.value, i.low, i.high)]
                 for name, i in result.scores.items()
             }
-            if len(task.heads[head]) == 2:
+            if len(task.heads[head]) == 2 and len({row.gold for row in rows}) == 2:
                 found[head]["auroc"] = _auroc_with_interval(rows, task.heads[head][1], resamples)
             found[head]["items"] = len(rows)
     return found
@@ -50,9 +50,10 @@ def _auroc_with_interval(rows: Sequence[Output], positive: str, resamples: int) 
     for _ in range(resamples):
         often = np.bincount(draw.integers(count, size=count), minlength=count)
         samples.append(auroc(chances, truth, often[dialogues]))
-    low, high = np.nanquantile(samples, (0.025, 0.975))
     value = auroc(chances, truth, np.ones(len(rows)))
-    return [None if np.isnan(n) else round(float(n), 5) for n in (value, low, high)]
+    both = [sample for sample in samples if not np.isnan(sample)]  # NaN: drawn with one label only
+    bounds = np.quantile(both, (0.025, 0.975)) if both and count > 1 else (None, None)
+    return [None if n is None else round(float(n), 5) for n in (value, *bounds)]
 
 
 def auroc(chances: Array, truth: NDArray[np.bool_], weights: NDArray[Any]) -> float:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from heartfelt import cli
+from heartfelt.recipe import Recipe
+from heartfelt.training.run import Run, open_run, write_card
 
 RECIPE = "task: situations\nmodel: naive_bayes\n"
 
@@ -35,6 +37,26 @@ def test_train_and_look_at_it(
     assert "smoothing: 0.5" in capsys.readouterr().out
     assert heartfelt("runs", "show", folder, "--json") == 0
     assert json.loads(capsys.readouterr().out)["results"]["task"] == "situations"
+
+
+def test_a_run_that_speaks_is_shown_by_its_perplexity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path / "runs" / "lm")
+    scores = {"test": {"gold prefix": {"ppl": [12.3456, None, None], "items": 1}}}
+    results = {"scores": scores, "parameters": 1, "minutes": 2.0, "recipe": "a", "data": "b"}
+    recipe = Recipe("replies", "listener_lm")
+    open_run(run.folder, recipe)
+    write_card(run, recipe, "what a listener says next", results)
+    run.write("results.json", results)
+    assert "| ppl | 12.3456 | – |" in (run.folder / "README.md").read_text()
+    assert heartfelt("runs", "list", tmp_path) == 0
+    assert "gold prefix ppl 12.35" in capsys.readouterr().out
+    assert heartfelt("runs", "show", run.folder) == 0
+    assert "12.3456" in capsys.readouterr().out
+    for command in (("report",), ("show", "--unseen")):
+        assert heartfelt("runs", *command, run.folder) == 2
+        assert "has learned what to say (replies): it predicts no labels" in capsys.readouterr().err
 
 
 def test_several_seeds_give_mean_and_spread(

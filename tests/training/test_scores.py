@@ -26,3 +26,13 @@ def test_a_head_of_two_labels_has_an_auroc_with_an_interval() -> None:
     value, low, high = scores(task, items, logits)["neutral"]["auroc"]
     assert low < value < high
     assert value == pytest.approx(0.92, abs=0.04)  # Φ(2 / √2) = .921
+
+
+def test_where_one_label_or_one_dialogue_is_all_there_is_nothing_is_made_up() -> None:
+    task = Task("gate", "", {"neutral": ("felt", "plain")}, lambda split, data: iter(()))
+    items = [Item("d", i, ("x",), {"neutral": ("felt", "plain")[i % 2]}) for i in range(4)]
+    logits = np.array([[0.0, i % 2] for i in range(4)])
+    assert scores(task, items, logits)["neutral"]["auroc"] == [1.0, None, None]
+    found = scores(task, items[::2], logits[::2])["neutral"]
+    assert "auroc" not in found
+    assert found["accuracy_1"] == [1.0, None, None]
