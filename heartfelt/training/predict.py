@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from heartfelt.agent.encoder import Encoder, read_card
-from heartfelt.errors import InvalidValue, MissingData
+from heartfelt.errors import BadData, InvalidValue, MissingData, UnknownName
 from heartfelt.labels import EMOTIONS, GROUPS
-from heartfelt.models import module_of
+from heartfelt.models import MODELS, module_of
 from heartfelt.recipe import fill
 from heartfelt.training.predictions import Predicted, load
 from heartfelt.training.run import Run
 from heartfelt.training.scores import scores
-from heartfelt.training.tasks import Item, Task, find
+from heartfelt.training.tasks import SPLITS, Item, Task, find
 
 Array = NDArray[np.float64]
 BATCH = 64
@@ -62,6 +62,8 @@ def score(
     step: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """What a run, or an exported encoder, scores on a split of a task that has one of its heads."""
+    if split not in SPLITS:
+        raise UnknownName("split", split, SPLITS)
     items = list(task.read(split, data))
     labels = labels_of(folder)
     heads = {head: wanted for head, wanted in task.heads.items() if tuple(labels.get(head, ())) == wanted}
@@ -69,7 +71,7 @@ def score(
         known = f"it knows {', '.join(labels)}" if items else f"its {split} split is empty"
         raise InvalidValue(f"{folder} cannot be scored on {task.name}: {known}")
     asked, kept = replace(task, heads=heads), None
-    with suppress(MissingData):
+    with suppress(MissingData, BadData):  # none are kept, or they are of other data than that at hand
         kept = None if _exported(folder) else load(Run(folder), split, data)
     return scores(asked, items, fit_for(asked, answers(folder, items, step, kept), labels))
 
@@ -118,6 +120,10 @@ def seen_of(item: Item) -> tuple[Any, ...]:
 
 
 def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Array:
+    if run.recipe.model not in MODELS:
+        raise InvalidValue(
+            f"{run.folder} ({run.recipe.model}) has no model to ask: it keeps what it said of valid and test"
+        )
     module = module_of(run.recipe.model)
     if hasattr(module, "fit"):
         fitted = module.load(run.folder / "model")

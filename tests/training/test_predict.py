@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heartfelt.errors import InvalidValue
+from heartfelt.errors import InvalidValue, UnknownName
 from heartfelt.recipe import Recipe
 from heartfelt.training import engine, predictions
+from heartfelt.training.ensemble import ensemble
 from heartfelt.training.predict import answers, labels_of, score
 from heartfelt.training.run import Run
 from heartfelt.training.tasks import Item, find
@@ -64,3 +65,23 @@ def test_what_it_said_before_it_is_not_asked_again(
     with pytest.raises(AssertionError, match="asked again for 16 items"):  # contexts have an "!" more
         score(bayes, find("contexts"), "test", moods)
     assert everything_new["emotion"]["items"] == 16
+
+
+def test_it_is_asked_anew_where_what_it_said_is_of_other_data(bayes: Path, moods: Path) -> None:
+    test = moods / "empathetic_dialogues" / "test.csv"
+    test.write_text("".join(test.read_text().splitlines(keepends=True)[:-2]))  # a dialogue less
+    assert score(bayes, find("situations"), "test", moods)["emotion"]["items"] == 15
+
+
+def test_a_split_that_does_not_exist_is_not_taken_for_train(bayes: Path, moods: Path) -> None:
+    with pytest.raises(UnknownName, match=r"no split 'tset'\. Did you mean 'test'"):
+        score(bayes, find("topics"), "tset", moods)
+
+
+def test_an_ensemble_has_no_model_to_ask(bayes: Path, moods: Path, tmp_path: Path) -> None:
+    recipe = Recipe("situations", "naive_bayes", {"smoothing": 1.0})
+    engine.train(recipe, tmp_path / "other", moods)
+    ensemble([Run(bayes), Run(tmp_path / "other")], tmp_path / "both", data=moods, resamples=2)
+    assert score(tmp_path / "both", find("situations"), "test", moods)["emotion"]["items"] == 16
+    with pytest.raises(InvalidValue, match=r"both \(ensemble\) has no model to ask"):
+        score(tmp_path / "both", find("contexts"), "test", moods)
