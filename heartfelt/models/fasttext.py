@@ -3,6 +3,7 @@
 Through floret, a maintained fork: the fasttext wheels that we tried gave another model each time, and NaN on easy data.
 """
 
+import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heartfelt.errors import need
+from heartfelt.files import writing
 from heartfelt.text import words
 
 
@@ -48,6 +50,8 @@ class FastText:
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save_model(str(folder / "fasttext.bin"))
+        with writing(folder / "classes.json") as file:  # fastText knows only those that it has seen
+            json.dump(self.classes, file)
 
 
 def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes: int) -> FastText:
@@ -75,7 +79,9 @@ def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes
 def load(folder: Path) -> FastText:
     library = need("floret", "train", "The fastText classifier")
     model = library.load_model(str(folder / "fasttext.bin"))
-    return FastText(model, len(model.get_labels()))
+    kept = folder / "classes.json"
+    classes = json.loads(kept.read_text()) if kept.is_file() else len(model.get_labels())  # older folders
+    return FastText(model, classes)
 
 
 def _line(text: str) -> str:

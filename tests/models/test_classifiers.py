@@ -41,6 +41,11 @@ def test_fasttext_learns_and_is_the_same_each_time(tmp_path: Path) -> None:
     assert np.array_equal(fasttext.fit(settings, texts, labels, 2).logits(TEXTS), model.logits(TEXTS))
     model.save(tmp_path / "model")
     assert np.allclose(fasttext.load(tmp_path / "model").logits(TEXTS), model.logits(TEXTS))
+    # A class that training never had keeps its place.
+    sparse = fasttext.fit(settings, texts, [2 * label for label in labels], 4)
+    sparse.save(tmp_path / "sparse")
+    assert np.allclose(fasttext.load(tmp_path / "sparse").logits(TEXTS), sparse.logits(TEXTS))
+    assert sparse.logits(TEXTS).argmax(-1).tolist() == [0, 0, 2]
 
 
 def test_the_loss_of_several_heads_by_hand() -> None:
