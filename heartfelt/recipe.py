@@ -146,4 +146,7 @@ def _change(values: dict[str, Any], change: str) -> None:
         values = values.setdefault(name, {})
         if not isinstance(values, dict):
             raise BadRecipe(f"--set {path}: '{name}' is a single value, not a group")
-    values[last] = yaml.safe_load(value)
+    try:
+        values[last] = yaml.safe_load(value)
+    except yaml.YAMLError as problem:
+        raise BadRecipe(f"--set {path}: '{value}' is not YAML: {' '.join(str(problem).split())}") from None

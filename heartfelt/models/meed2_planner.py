@@ -41,7 +41,7 @@ class Settings:
     max_tokens: int = 100
 
     def __post_init__(self) -> None:
-        if self.size % self.attention_heads:
+        if self.attention_heads < 1 or self.size % self.attention_heads:
             raise InvalidValue(f"settings.size {self.size} does not divide by {self.attention_heads} heads")
 
 

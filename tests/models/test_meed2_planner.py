@@ -161,3 +161,5 @@ def test_the_papers_sizes_are_the_defaults() -> None:
     assert model.layers[0].self_attn.num_heads == 6
     with pytest.raises(InvalidValue, match="size 300 does not divide by 7 heads"):
         module.Settings(attention_heads=7)
+    with pytest.raises(InvalidValue, match="does not divide by 0 heads"):
+        module.Settings(attention_heads=0)

@@ -121,6 +121,7 @@ def test_extra_is_told(
         (["train", "RECIPE", "--set", "training.epoch=1"], "there is no training.epoch"),
         (["train", "RECIPE", "--set", "model=naive_bays"], "Did you mean 'naive_bayes'"),
         (["train", "RECIPE", "--set", "task=situation"], "Did you mean 'situations'"),
+        (["train", "RECIPE", "--set", "extra=[a"], "--set extra: '[a' is not YAML"),
         (["train", "RECIPE", "--seeds", "one"], "--seeds takes whole numbers"),
         (["runs", "show", "nowhere"], "is not a run folder"),
         (["runs", "list", "nowhere"], "There are no runs below nowhere"),
