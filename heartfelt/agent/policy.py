@@ -10,6 +10,7 @@
 A rule without `when` always holds; of several that hold, all count.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -48,6 +49,9 @@ class Rule:
     prefer: Mapping[str, float] = field(default_factory=dict)
     because: str = ""
 
+    def forbids(self, label: str) -> bool:
+        return label in self.forbid or self.prefer.get(label) == 0
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -72,7 +76,7 @@ class Policy:
 
     def _forbids(self, label: str, reply: int, emotion: str | None) -> bool:
         rules = [rule for rule in self.rules if rule.when.holds(reply, emotion)]
-        return any(label in rule.forbid or rule.prefer.get(label) == 0 for rule in rules)
+        return any(rule.forbids(label) for rule in rules)
 
 
 def load(path: Path | str) -> Policy:
@@ -95,7 +99,7 @@ def load(path: Path | str) -> Policy:
             rules.append(rule)
             problems += [f"rule {number}: {problem}" for problem in _wrong_in(rule)]
     policy = Policy(tuple(rules))
-    if not problems and all(any(label in rule.forbid for rule in rules) for label in LABELS):
+    if not problems and all(any(rule.forbids(label) for rule in rules) for label in LABELS):
         problems.append("every label is forbidden somewhere; leave one that no rule forbids")
     if problems:
         raise BadPolicy(f"{path}: {'; '.join(problems)}")
@@ -113,7 +117,9 @@ def _wrong_in(rule: Rule) -> list[str]:
                 near = get_close_matches(name, known, 1)
                 hint = f", did you mean {near[0]}?" if near else f"; there is {', '.join(known)}"
                 found.append(f"{where}: there is no {name}{hint}")
-    found += [f"prefer.{label} is below 0" for label, times in rule.prefer.items() if times < 0]
+    for label, times in rule.prefer.items():
+        if not 0 <= times < math.inf:
+            found.append(f"prefer.{label} is a number, 0 or above, not {times}")
     if rule.when.to_reply is not None and rule.when.to_reply < rule.when.from_reply:
         found.append("when: to_reply lies before from_reply")
     return found

@@ -62,6 +62,11 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         assert part in str(problem.value)
     with pytest.raises(BadPolicy, match="every label is forbidden"):
         policy(tmp_path, f"rules: [{{forbid: [{', '.join(LABELS)}]}}]")
+    with pytest.raises(BadPolicy, match="every label is forbidden"):  # "0 times as likely" forbids too
+        policy(tmp_path, f"rules: [{{forbid: [{', '.join(LABELS[1:])}]}}, {{prefer: {{{LABELS[0]}: 0}}}}]")
+    for number in (".inf", ".nan", "-1"):
+        with pytest.raises(BadPolicy, match=r"prefer\.wishing is a number, 0 or above"):
+            policy(tmp_path, f"rules: [{{prefer: {{wishing: {number}}}}}]")
     with pytest.raises(BadPolicy, match="one list, rules"):
         policy(tmp_path, "rule: []")
     with pytest.raises(BadPolicy, match="not YAML"):
