@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from heartfelt.errors import BadData, MissingData
 from heartfelt.models import naive_bayes
@@ -24,17 +26,19 @@ class Gate:
         try:
             self.card = msgspec.json.decode((folder / "gate.json").read_bytes(), type=GateCard)
             self._model = naive_bayes.load(folder)
+            if "plain" not in self.card.labels or len(self.card.labels) != 2:
+                raise ValueError("its labels are not plain and another one")
         except FileNotFoundError as missing:
             raise MissingData(
                 f"There is no gate in {folder}: {Path(missing.filename).name} is missing"
             ) from None
-        except (msgspec.MsgspecError, ValueError, KeyError) as problem:
+        except (msgspec.MsgspecError, ValueError, KeyError, BadZipFile) as problem:
             raise BadData(f"The gate in {folder} cannot be read: {problem}") from None
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         """The chance of each text that it wants a plain answer."""
         odds = log_odds(self._model, self.card.labels, texts)
-        chances: list[float] = (1 / (1 + np.exp(-(self.card.slope * odds + self.card.shift)))).tolist()
+        chances: list[float] = expit(self.card.slope * odds + self.card.shift).tolist()
         return chances
 
 

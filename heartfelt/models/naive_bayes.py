@@ -62,8 +62,9 @@ def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes
 
 def load(folder: Path) -> NaiveBayes:
     kept = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
-    numbers = np.load(folder / "numbers.npz")
     vocabulary = {word: i for i, word in enumerate(kept["words"])}
+    with (folder / "numbers.npz").open("rb") as file:
+        numbers = dict(np.load(file))
     return NaiveBayes(kept["pairs"], vocabulary, numbers["likelihoods"].astype(np.float64), numbers["priors"])
 
 

@@ -37,6 +37,10 @@ def calibrated(odds: NDArray[np.float64], plain: NDArray[np.bool_]) -> tuple[flo
 
     Corpora of feelings are large and those of small talk small; what people will type is neither.
     """
+    if plain.all() or not plain.any():
+        raise InvalidValue(
+            "a gate is calibrated on plain and felt items of valid, and there is one kind only"
+        )
     weights = np.where(plain, 0.5 / plain.mean(), 0.5 / (1 - plain.mean()))
 
     def surprise(line: NDArray[Any]) -> float:
