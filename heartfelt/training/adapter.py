@@ -1,6 +1,7 @@
 """LoRA adapters of a Llama-like model as a GGUF file, which llama.cpp puts over the base weights."""
 
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,19 @@ def export_adapter(run: Run, to: Path) -> Path:
 
 def write_adapter(model: listener_lm.ListenerLM, to: Path) -> Path:
     gguf = need("gguf", "train", "Writing an adapter")
-    config = model.encoder.config
-    if config.model_type != "llama":
-        raise InvalidValue(f"adapters are written for Llama-like models, not {config.model_type}")
+    if (kind := model.encoder.config.model_type) != "llama":
+        raise InvalidValue(f"adapters are written for Llama-like models, not {kind}")
+    if to.is_dir():
+        raise InvalidValue(f"{to} is a folder; an adapter is one file, such as {to / 'adapter.gguf'}")
     to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f".{to.name}.part")
-    writer = gguf.GGUFWriter(str(part), "llama")
+    with tempfile.TemporaryDirectory(dir=to.parent, prefix=f".{to.name}.") as scratch:
+        part = Path(scratch) / to.name
+        _write(gguf.GGUFWriter(str(part), "llama"), model)
+        return part.replace(to)
+
+
+def _write(writer: Any, model: listener_lm.ListenerLM) -> None:
+    config = model.encoder.config
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(model.config.lora_alpha))
@@ -57,7 +65,6 @@ def write_adapter(model: listener_lm.ListenerLM, to: Path) -> Path:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return part.replace(to)
 
 
 def interleaved(rows: NDArray[Any], heads: int) -> NDArray[Any]:

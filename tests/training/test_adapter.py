@@ -31,6 +31,8 @@ def test_the_file_has_every_adapter_in_llama_cpps_names_and_values(tiny_llama: P
             torch.nn.init.normal_(parameter)
     path = write_adapter(model, tmp_path / "deep" / "adapter.gguf")
     assert [p.name for p in path.parent.iterdir()] == ["adapter.gguf"]
+    with pytest.raises(InvalidValue, match="is a folder; an adapter is one file"):
+        write_adapter(model, path.parent)
     reader = GGUFReader(path)
     fields = {name: field.contents() for name, field in reader.fields.items()}
     assert (fields["general.type"], fields["adapter.type"], fields["adapter.lora.alpha"]) == (
