@@ -1,7 +1,7 @@
 """The command `heartfelt emotions`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -21,7 +21,8 @@ _TOGETHER = 256  # messages listened to at once
 @click.command()
 @click.argument("what", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a message.")
-@click.option("--top", default=5, show_default=True, help="So many emotions and plans, the likeliest first.")
+@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True,
+              help="So many emotions and plans, the likeliest first.")  # fmt: skip
 @click.option(
     "--policy", type=click.Path(path_type=Path), help="Steer the plan by a policy file (see docs/agent.md)."
 )
@@ -45,7 +46,8 @@ def emotions(what: str | None, as_json: bool, top: int, policy: Path | None, enc
             replies = sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
             plan = rules.steer(heard.plan, replies + 1, heard.emotion) if heard.plan else {}
             if as_json:
-                fields = {"id": dialogue.id, "text": dialogue.turns[-1].text, **heard.to_dict(), "plan": plan}
+                told = {name: getattr(heard, name) for name in heard.__struct_fields__}  # defaults too
+                fields = {"id": dialogue.id, "text": dialogue.turns[-1].text, **told, "plan": plan}
                 click.echo(_json(fields))
             else:
                 if heard_any:
@@ -60,14 +62,16 @@ def _dialogues(what: str | None) -> Iterator[Dialogue]:
     if what is None and sys.stdin.isatty():
         return iter(())
     if what in (None, "-"):
-        return _messages((n, line) for n, line in enumerate(sys.stdin.read().splitlines(), 1))
+        text = sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+        return _messages(enumerate(text.splitlines(), 1))
     assert what is not None
     if _is_file(what):
         path = Path(what)
         if path.suffix in (".jsonl", ".parquet"):
             return corpora.load(str(path))
-        return _messages(lines(path, Faults()))
-    return _messages([(1, what)]) if what.strip() else iter(())
+        return _messages(_lines_of(path))
+    readable = what.encode("utf-8", errors="replace").decode()  # a shell hands over any bytes
+    return _messages([(1, readable)])
 
 
 def _is_file(what: str) -> bool:
@@ -77,7 +81,14 @@ def _is_file(what: str) -> bool:
         return False
 
 
-def _messages(numbered: "Iterator[tuple[int, str]] | list[tuple[int, str]]") -> Iterator[Dialogue]:
+def _lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    faults = Faults()
+    yield from lines(path, faults)
+    if faults.count:
+        print(f"Passed over {faults.count:,} lines, the first is {faults.first[0]}", file=sys.stderr)
+
+
+def _messages(numbered: Iterable[tuple[int, str]]) -> Iterator[Dialogue]:
     for number, text in numbered:
         if text.strip():
             yield Dialogue(f"line-{number}", (Turn(SPEAKER, text.strip()),), language=language_of(text))

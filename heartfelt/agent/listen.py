@@ -22,6 +22,7 @@ from heartfelt.labels import GROUPS
 from heartfelt.text import language_of
 
 WINDOW = 4  # turns of context, as in training (rashkin2019)
+HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 
 
@@ -54,7 +55,7 @@ class Listener:
 
     def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]
-        english = [i for i in range(len(dialogues)) if i not in set(arabic)]
+        english = [i for i, dialogue in enumerate(dialogues) if dialogue.language != "ar"]
         found: dict[int, Heard] = dict(
             zip(english, self._english([dialogues[i] for i in english]), strict=True)
         )
@@ -66,6 +67,11 @@ class Listener:
     def _english(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         if not dialogues:
             return []
+        if missing := [head for head in HEADS if head not in self._encoder.card.heads]:
+            raise InvalidValue(
+                f"The encoder in {self._folder} does not know {', '.join(missing)}: to listen takes an exported run of "
+                "the task listening (docs/agent.md)"
+            )
         contexts = [[turn.text for turn in dialogue.turns[-WINDOW:]] for dialogue in dialogues]
         chances, _ = self._encoder(contexts)
         if any(len(context) > 1 for context in contexts):  # a label belongs to a turn, not to its context

@@ -1,6 +1,7 @@
 """What is heard of messages and dialogues; the command that shows it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,8 @@ def test_the_command_reads_files_and_standard_input(tiny_encoder: Path, tmp_path
         ("line-1", "sad"),
         ("line-3", "questioning"),
     ]
+    fields = {"id", "text", "emotion", "group", "label", "plan", "neutral", "language"}
+    assert set(by_file[0]) == set(json.loads(run("صباح الخير", *encoder).stdout)) == fields
     by_stdin = run("-", *encoder, stdin=lines.read_text()).stdout
     assert [json.loads(line) for line in by_stdin.splitlines()] == by_file
     (talk,) = run(str(tmp_path / "talk.jsonl"), *encoder).stdout.splitlines()
@@ -89,6 +92,30 @@ def test_a_policy_steers_what_the_command_shows(tiny_encoder: Path, tmp_path: Pa
     (tmp_path / "policy.yaml").write_text("rules: [{when: {to_reply: 1}, forbid: [sympathizing]}]")
     options = ("--json", "--encoder", str(tiny_encoder), "--policy", str(tmp_path / "policy.yaml"))
     assert json.loads(run(SAD, *options).stdout)["plan"]["sympathizing"] == 0
+
+
+def test_an_encoder_for_something_else_is_refused_in_a_line(tiny_encoder: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_encoder, tmp_path / "other")
+    card = json.loads((tmp_path / "other" / "encoder.json").read_text())
+    del card["heads"]["neutral"]
+    (tmp_path / "other" / "encoder.json").write_text(json.dumps(card))
+    with pytest.raises(InvalidValue, match="does not know neutral: to listen takes an exported run"):
+        run(SAD, "--encoder", str(tmp_path / "other"))
+
+
+def test_bytes_that_are_no_text_do_not_stop_it(tiny_encoder: Path, tmp_path: Path) -> None:
+    encoder = ("--json", "--encoder", str(tiny_encoder))
+    broken = tmp_path / "latin.txt"
+    broken.write_bytes(b"caf\xe9\nso sad\n")
+    read = run(str(broken), *encoder)
+    assert [json.loads(line)["id"] for line in read.stdout.splitlines()] == ["line-2"]
+    assert "Passed over 1 lines, the first is" in read.stderr
+    assert "latin.txt:1: not UTF-8" in read.stderr
+    typed = CliRunner().invoke(
+        emotions, ["-", *encoder], input=b"\xef\xbb\xbfcaf\xe9\n", catch_exceptions=False
+    )
+    assert json.loads(typed.stdout)["text"] == "caf\ufffd"
+    assert json.loads(run("caf\udce9", *encoder).stdout)["text"] == "caf?"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
