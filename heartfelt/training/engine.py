@@ -8,6 +8,7 @@ go (its file has `fit`); either way the run folder is the same.
 import hashlib
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,8 +50,8 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
         added = extra.read(recipe.extra, task, splits, data)
         splits["train"] += added.items
         told = {"extra": added.facts()}
-    learn = _fit if hasattr(module, "fit") else _descend
-    return learn(run, recipe, module, settings, task, splits, told, watch)
+    job = _Job(run, recipe, module, settings, task, splits, told)
+    return _fit(job) if hasattr(module, "fit") else _descend(job, watch)
 
 
 def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
@@ -92,95 +93,87 @@ def _wrong_with(teacher: Teacher) -> list[str]:
     return found
 
 
-def _descend(
-    run: Run,
-    recipe: Recipe,
-    module: ModuleType,
-    settings: Any,
-    task: Task,
-    splits: Splits,
-    told: Facts,
-    watch: Any,
-) -> Facts:
+@dataclass(frozen=True)
+class _Job:
+    """All that a training starts from."""
+
+    run: Run
+    recipe: Recipe
+    module: ModuleType
+    settings: Any  # the module's own Settings
+    task: Task
+    splits: Splits
+    told: Facts  # of what joined the data
+
+
+def _descend(job: _Job, watch: Any) -> Facts:
     from transformers import set_seed
 
     from heartfelt.training.gradient import Learner, accuracies, encoder
     from heartfelt.training.teacher import teach
 
+    recipe, task, folder = job.recipe, job.task, job.run.folder
     set_seed(recipe.training.seed)  # before the heads are drawn
     classes = {head: len(labels) for head, labels in task.heads.items()}
-    model, tokenizer = module.build(settings, classes, [item.text for item in splits["train"]])
-    encode = encoder(module, settings, tokenizer, task)
-    learner = Learner(run.folder, recipe, model, tokenizer, encode, accuracies(task))
-    lessons = None
+    train, lessons = job.splits["train"], None
+    model, tokenizer = job.module.build(job.settings, classes, [item.text for item in train])
+    encode = encoder(job.module, job.settings, tokenizer, task)
+    learner = Learner(folder, recipe, model, tokenizer, encode, accuracies(task))
     if recipe.teacher:
-        lessons = teach(recipe.teacher, task, splits["train"])
+        lessons = teach(recipe.teacher, task, train)
     else:
-        splits = {**splits, "train": [item for item in splits["train"] if item.labels]}
-    learner.learn(splits["train"], splits["valid"], watch, lessons)
+        train = [item for item in train if item.labels]
+    learner.learn(train, job.splits["valid"], watch, lessons)
     facts = {
         "best_step": learner.keeper.best_step,
         "parameters": sum(p.numel() for p in model.parameters()),
         "minutes": round(learner.minutes.spent(), 1),
-        **told,
     }
-    results = _measure(recipe, task, splits, learner.logits, run if learner.first_process else None, facts)
+    job = replace(job, splits={**job.splits, "train": train})
+    results = _measure(job, learner.logits, facts, keep=learner.first_process)
     if learner.first_process:
-        model.save_pretrained(run.folder / "model")
-        tokenizer.save_pretrained(run.folder / "model")
-        finish(run, recipe, task, results)
+        model.save_pretrained(folder / "model")
+        tokenizer.save_pretrained(folder / "model")
+        finish(job.run, recipe, task, results)
         learner.finish()
     return results
 
 
-def _fit(
-    run: Run,
-    recipe: Recipe,
-    module: ModuleType,
-    settings: Any,
-    task: Task,
-    splits: Splits,
-    told: Facts,
-    watch: Any,
-) -> Facts:
+def _fit(job: _Job) -> Facts:
     started = time.monotonic()
-    ((head, labels),) = task.heads.items()
-    items = splits["train"]
-    model = module.fit(
-        settings,
+    ((head, labels),) = job.task.heads.items()
+    items = job.splits["train"]
+    model = job.module.fit(
+        job.settings,
         [item.text for item in items],
         [labels.index(item.labels[head]) for item in items],
         len(labels),
     )
-    minutes = round((time.monotonic() - started) / 60, 2)
-    facts = {"parameters": model.parameters, "minutes": minutes, **told}
-    results = _measure(
-        recipe, task, splits, lambda chosen: model.logits([item.text for item in chosen]), run, facts
-    )
-    model.save(run.folder / "model")
-    finish(run, recipe, task, results)
+    facts = {"parameters": model.parameters, "minutes": round((time.monotonic() - started) / 60, 2)}
+    results = _measure(job, lambda chosen: model.logits([item.text for item in chosen]), facts, keep=True)
+    model.save(job.run.folder / "model")
+    finish(job.run, job.recipe, job.task, results)
     return results
 
 
-def _measure(
-    recipe: Recipe, task: Task, splits: Splits, logits: Logits, run: Run | None, facts: Facts
-) -> Facts:
-    """Score valid and test; `run` keeps the predictions."""
+def _measure(job: _Job, logits: Logits, facts: Facts, keep: bool) -> Facts:
+    """Score valid and test, and keep what was predicted."""
     measured = {}
     for split in SPLITS[1:]:
-        if splits[split]:
-            found = logits(splits[split])
-            measured[split] = scores(task, splits[split], found)
-            if run:
-                predictions.save(run, split, task, splits[split], found)
+        if items := job.splits[split]:
+            found = logits(items)
+            measured[split] = scores(job.task, items, found)
+            if keep:
+                predictions.save(job.run, split, job.task, items, found)
     return {
-        "task": task.name,
-        "model": recipe.model,
+        "task": job.task.name,
+        "model": job.recipe.model,
         "scores": measured,
         **facts,
-        "items": {split: len(items) for split, items in splits.items()},
-        "recipe": recipe.hash(),
-        "data": data_hash(splits),
+        **job.told,
+        "items": {split: len(items) for split, items in job.splits.items()},
+        "recipe": job.recipe.hash(),
+        "data": data_hash(job.splits),
         "environment": environment(),
     }
 
