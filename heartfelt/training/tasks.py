@@ -213,10 +213,10 @@ def listening(split: str, data: Path | None) -> Iterator[Item]:
         for end in {1, 1 + crc32(dialogue.id.encode()) % len(turns)}:  # the opening, and one turn further on
             shown = turns[max(0, end - 4) : end]
             feelings = {_daily_feeling(turn) for turn in shown}
-            # Plain now, but moved before: that could be called either way, and is left to no label.
-            sure = len(feelings) == 1 or _daily_feeling(shown[-1]) == "felt"
-            labels = {"neutral": _daily_feeling(shown[-1])} if sure else {}
-            yield Item(f"dd-{dialogue.id}", end - 1, tuple(turn.text for turn in shown), labels)
+            # Plain now, but moved before: that could be called either way.
+            if len(feelings) == 1 or _daily_feeling(shown[-1]) == "felt":
+                labels = {"neutral": _daily_feeling(shown[-1])}
+                yield Item(f"dd-{dialogue.id}", end - 1, tuple(turn.text for turn in shown), labels)
     if split == "train":
         for part in corpora.find("edos").splits:
             for dialogue in corpora.load("edos", part, data=data, faults=Faults()):

@@ -22,9 +22,17 @@ PART = 4096  # items kept at once: what a killed student does not ask again
 
 
 def teach(teacher: Teacher, task: Task, items: Sequence[Item]) -> Array:
-    """(items, all classes of the task) logits; NaN for a head that no teacher has. Several teachers are averaged."""
-    found = [_of_run(Path(folder), task, items) for folder in teacher.runs]
-    return found[0] if len(found) == 1 else mean_of_chances(found, task)
+    """(items, all classes of the task) logits; NaN for a head that no teacher has. Several teachers are averaged.
+
+    Items that are labelled only for what no teacher knows they are not asked about, and NaN: they would guess, and it
+    is their time that a student waits for.
+    """
+    known = {head for folder in teacher.runs for head in labels_of(Path(folder))}
+    asked = [i for i, item in enumerate(items) if not item.labels or known & item.labels.keys()]
+    found = [_of_run(Path(folder), task, [items[i] for i in asked]) for folder in teacher.runs]
+    logits = np.full((len(items), sum(map(len, task.heads.values()))), np.nan, np.float32)
+    logits[asked] = found[0] if len(found) == 1 else mean_of_chances(found, task)
+    return logits
 
 
 def mean_of_chances(found: Sequence[Array], task: Task) -> Array:

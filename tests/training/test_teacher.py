@@ -117,6 +117,19 @@ def test_a_recipe_with_a_teacher_says_all_that_is_wrong(taught: tuple[Path, Path
         teacher.teach(topics.teacher or Teacher(()), find("topics"), items)
 
 
+def test_a_teacher_is_not_asked_about_what_only_others_know(
+    taught: tuple[Path, Path],
+) -> None:
+    heads = {"emotion": find("situations").heads["emotion"], "neutral": ("felt", "plain")}
+    task = Task("both", "", heads, lambda split, data: iter(()))
+    labels: list[dict[str, str]] = [{"neutral": "plain"}, {}, {"emotion": "sad"}]
+    items = [Item(f"d{i}", 0, (f"I am item {i}",), given) for i, given in enumerate(labels)]
+    found = teacher.teach(Teacher((str(taught[0]),)), task, items)
+    assert np.isnan(found[0]).all()
+    assert not np.isnan(found[1:, :32]).any()
+    assert np.isnan(found[1:, 32:]).all()
+
+
 def _asked(monkeypatch: pytest.MonkeyPatch, logits: list[float]) -> list[int]:
     """A teacher that says the same of every item; grows by the number of items whenever it is asked."""
     asked: list[int] = []
