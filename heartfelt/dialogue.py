@@ -6,6 +6,7 @@ True
 """
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any, Literal, Self
 
 import msgspec
@@ -156,3 +157,26 @@ class Reply(Value, frozen=True):
     safety: Verdict = Verdict()
     model: str = ""
     timings: dict[str, float] = {}  # stage → seconds
+
+    @property
+    def why(self) -> str:
+        """How this answer came about, in a few lines."""
+        return "\n".join(f"{name}: {what}" for name, what in self._reasons())
+
+    def _reasons(self) -> Iterator[tuple[str, str]]:
+        if self.safety.reasons:
+            yield "guard", f"{self.safety.action} ({'; '.join(self.safety.reasons)})"
+        for name, chances in (("heard", self.emotion), ("plan", self.plan)):
+            if chances:
+                likely = sorted(chances.items(), key=lambda pair: -pair[1])[:3]
+                yield name, ", ".join(f"{label} {chance:.0%}" for label, chance in likely)
+        if self.concepts:
+            yield "knows", ", ".join(f"{one.keyword} {one.relation} {one.concept}" for one in self.concepts)
+        if self.candidates:
+            yield "chosen", f"of {len(self.candidates)}, written by {self.model}"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the text, and the why in small print."""
+        rows = "<br>".join(f"<b>{escape(name)}</b> {escape(what)}" for name, what in self._reasons())
+        text = escape(self.text).replace("\n", "<br>")
+        return f'<p dir="auto">{text}</p><small>{rows}</small>'

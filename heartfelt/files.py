@@ -255,8 +255,8 @@ def sha256(path: Path) -> str:
 
 
 @contextmanager
-def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file for writing that appears under its name only when it is whole.
+def writing(path: Path, mode: str = "w", private: bool = False) -> Iterator[IO[Any]]:
+    """Open a file for writing that appears under its name only when it is whole; a private one is its owner's alone.
 
     A link is followed. A pipe or device (/dev/stdout) is written to as it is.
     """
@@ -279,7 +279,7 @@ def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o600 if private else 0o666 & ~_umask())
         temporary.replace(path)
     except BaseException as problem:
         temporary.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.labels import GROUPS
 from heartfelt.text import language_of
 
-WINDOW = 4  # turns of context, as in training (rashkin2019)
+WINDOW = 8  # turns of context, the most that ED's dialogues have
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 
@@ -95,8 +95,19 @@ class Listener:
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
         _, found = self._encoder(texts)
-        lengths = np.linalg.norm(found, axis=-1, keepdims=True)
-        return np.asarray(found / np.maximum(lengths, 1e-12), np.float32)
+        return _of_length_one(found)
+
+    def labels_and_vectors(self, texts: Sequence[str]) -> tuple[list[dict[str, float]], np.ndarray]:
+        """What each text by itself expresses or does (41 chances), and its vector, in one run of the encoder."""
+        chances, found = self._encoder([[text] for text in texts])
+        names = self._encoder.card.heads["label"]
+        rows = [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
+        return rows, _of_length_one(found)
+
+
+def _of_length_one(vectors: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
 
 
 def groups(emotion: dict[str, float]) -> dict[str, float]:

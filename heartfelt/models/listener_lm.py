@@ -175,3 +175,16 @@ def _purpose(
         return REPLY
     named = token.strip(" []|")  # the frame is always the same, and a part that is left open is not learned
     return PREFIX if named and any(named in (part or "") for part in known.values()) else CONTEXT
+
+
+def speaking(model: ListenerLM) -> Any:
+    """The same weights as a transformers model that has generate()."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    settings = dict(model.config.encoder)
+    with torch.device("meta"):
+        causal: Any = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
+    setattr(causal, causal.base_model_prefix, model.encoder)
+    causal.lm_head = torch.nn.Linear(1, 1, bias=False)
+    causal.lm_head.weight = model.encoder.get_input_embeddings().weight  # tied
+    return causal.eval()

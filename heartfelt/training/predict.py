@@ -15,9 +15,10 @@ from heartfelt.errors import BadData, InvalidValue, MissingData, UnknownName
 from heartfelt.labels import EMOTIONS, GROUPS
 from heartfelt.models import MODELS, module_of
 from heartfelt.recipe import fill
+from heartfelt.training.balance import best_balance
 from heartfelt.training.predictions import Predicted, load
 from heartfelt.training.run import Run
-from heartfelt.training.scores import scores
+from heartfelt.training.scores import by_head, scores
 from heartfelt.training.tasks import SPLITS, Item, Task, find
 
 Array = NDArray[np.float64]
@@ -60,10 +61,34 @@ def score(
     split: str,
     data: Path | None = None,
     step: Callable[[str], None] = lambda _: None,
+    balanced: bool = False,
 ) -> dict[str, Any]:
-    """What a run, or an exported encoder, scores on a split of a task that has one of its heads."""
+    """What a run, or an exported encoder, scores on a split of a task that has one of its heads.
+
+    balanced: it names labels by heartfelt.training.balance, fitted on valid; "power" tells how far.
+    """
     if split not in SPLITS:
         raise UnknownName("split", split, SPLITS)
+    asked, items, logits = _on_split(folder, task, split, data, step)
+    if not balanced:
+        return scores(asked, items, logits)
+    _, before, fitted = _on_split(folder, task, "valid", data, step)
+    parts, powers = [], {}
+    of_valid, of_split = by_head(asked, fitted), by_head(asked, logits)
+    for head, labels in asked.heads.items():
+        known = [i for i, item in enumerate(before) if item.labels.get(head)]
+        gold = np.array([labels.index(before[i].labels[head]) for i in known], np.intp)
+        balance = best_balance(of_valid[head][known], gold)
+        powers[head] = balance.power
+        parts.append(balance(of_split[head]))
+    found = scores(asked, items, np.concatenate(parts, axis=-1))
+    return {head: {**of_head, "power": powers[head]} for head, of_head in found.items()}
+
+
+def _on_split(
+    folder: Path, task: Task, split: str, data: Path | None, step: Callable[[str], None]
+) -> tuple[Task, list[Item], Array]:
+    """The task with the heads that the run has, the split's items, and the run's logits for them."""
     items = list(task.read(split, data))
     labels = labels_of(folder)
     heads = {head: wanted for head, wanted in task.heads.items() if tuple(labels.get(head, ())) == wanted}
@@ -73,7 +98,7 @@ def score(
     asked, kept = replace(task, heads=heads), None
     with suppress(MissingData, BadData):  # none are kept, or they are of other data than that at hand
         kept = None if _exported(folder) else load(Run(folder), split, data)
-    return scores(asked, items, fit_for(asked, answers(folder, items, step, kept), labels))
+    return asked, items, fit_for(asked, answers(folder, items, step, kept), labels)
 
 
 def labels_of(folder: Path) -> dict[str, list[str]]:

@@ -68,9 +68,12 @@ def situations(split: str, data: Path | None) -> Iterator[Item]:
 
 
 def contexts(split: str, data: Path | None) -> Iterator[Item]:
-    """One item a listener turn: what was said before it, and how the speaker felt."""
+    """One item a listener turn: all that was said before it, and how the speaker felt.
+
+    All, not the last four turns as in rashkin2019's retrieval: the story is told in the first one.
+    """
     for dialogue in corpora.load("empathetic_dialogues", split, data=data):
-        for example in examples(dialogue):
+        for example in examples(dialogue, window=None):
             turns = tuple(turn.text for turn in example.context)
             yield Item(dialogue.id, example.index, turns, {"emotion": dialogue.emotion or ""})
 
@@ -82,9 +85,9 @@ def utterances(split: str, data: Path | None) -> Iterator[Item]:
 
 
 def plans(split: str, data: Path | None) -> Iterator[Item]:
-    """One item a listener turn: what was said before it, and what it then did (one of 41)."""
+    """One item a listener turn: all that was said before it, and what it then did (one of 41)."""
     for dialogue in corpora.load("empathetic_intents", split, data=data):
-        for example in examples(dialogue):
+        for example in examples(dialogue, window=None):
             # Of the turns before the reply, and of those alone: the reply's own label is what to learn.
             context, plan = example.context, {"plan": example.response.label or ""}
             yield Item(

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from heartfelt.agent.llama import Decoding, LlamaCpp
+from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.agent.llama import LlamaCpp
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import HeartfeltError, MissingData
-from heartfelt.models.prompt import prompt
 from heartfelt.models.weights import weights_folder
 from tests.conftest import skip
 
 WEIGHTS = weights_folder() / "smollm2"  # before `untouched` hides the user's cache
-HELLO = prompt(Dialogue("d", (Turn("speaker", "My dog died last night."),)), None, None)
+HELLO = Dialogue("d", (Turn("speaker", "My dog died last night."),))
+OPEN = Wish()
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +28,38 @@ def llama() -> LlamaCpp:
 
 def test_a_seed_gives_the_same_replies_and_several_differ(llama: LlamaCpp) -> None:
     warm = Decoding(max_tokens=8, seed=1, temperature=1.2)
-    replies = llama.say(HELLO, 2, warm)
-    assert len(set(replies)) == 2
-    assert replies == llama.say(HELLO, 2, warm)
+    replies = llama.say(HELLO, OPEN, 2, warm)
+    assert len({reply.text for reply in replies}) == 2
+    assert replies == llama.say(HELLO, OPEN, 2, warm)
+    assert all(reply.scores["likelihood"] < 0 for reply in replies)
 
 
 def test_what_is_streamed_is_what_is_said(llama: LlamaCpp) -> None:
     pieces: list[str] = []
     cold = Decoding(max_tokens=8, temperature=0)
-    streamed = llama.stream(HELLO, pieces.append, cold)
+    streamed = llama.stream(HELLO, OPEN, pieces.append, cold)
     assert len(pieces) > 2
-    assert "".join(pieces).strip() == streamed == llama.say(HELLO, 1, cold)[0]
+    assert "".join(pieces).strip() == streamed == llama.say(HELLO, OPEN, 1, cold)[0].text
 
 
-def test_what_is_too_long_is_said_in_one_line(llama: LlamaCpp) -> None:
-    with pytest.raises(HeartfeltError, match=r"llama\.cpp: .*context"):
-        llama.say("so " * 2_000)
+@pytest.mark.parametrize("text", ["so " * 2_000, "\u0643" * 3_000])  # the second: a token a byte
+def test_of_what_is_too_long_the_end_is_answered(llama: LlamaCpp, text: str) -> None:
+    cold = Decoding(max_tokens=4, temperature=0)
+    long = Dialogue("d", (Turn("speaker", text), Turn("listener", "Oh."), Turn("speaker", text)))
+    pieces: list[str] = []
+    assert len(llama.say(long, OPEN, 1, cold)) == 1
+    llama.stream(long, OPEN, pieces.append, cold)
+    assert pieces
+
+
+def test_a_history_is_shortened_by_whole_turns() -> None:
+    turns = tuple(Turn("speaker" if i % 2 == 0 else "listener", str(i) * 10) for i in range(5))
+    talk = Dialogue("d", turns, emotion="sad")
+    assert shortened(talk, 50) == talk
+    assert shortened(talk, 29).turns == turns[3:]
+    assert shortened(talk, 29).emotion == "sad"
+    assert [turn.text for turn in shortened(talk, 3).turns] == ["444"]
+    assert shortened(Dialogue("d", (Turn("speaker", "\u0643" * 9),)), 3).turns[0].text == "\u0643"
 
 
 def test_what_is_missing_or_broken_is_said(tmp_path: Path, llama: LlamaCpp) -> None:

@@ -42,6 +42,14 @@ def test_it_is_scored_on_another_task_and_by_groups(bayes: Path, moods: Path) ->
     assert np.exp(found["group"][0, 0]) >= chances[0, find("situations").heads["emotion"].index("joyful")]
 
 
+def test_rare_labels_are_named_as_valid_likes(bayes: Path, moods: Path) -> None:
+    plain = score(bayes, find("situations"), "test", moods)["emotion"]
+    balanced = score(bayes, find("situations"), "test", moods, balanced=True)["emotion"]
+    assert 0 <= balanced.pop("power") <= 1
+    assert set(balanced) == set(plain)
+    assert balanced["weighted_f1"][0] == 1  # nothing to mend here
+
+
 def test_what_it_does_not_know_is_refused(bayes: Path, moods: Path, tmp_path: Path) -> None:
     gate = replace(find("neutrality"), read=find("situations").read)
     with pytest.raises(InvalidValue, match="cannot be scored on neutrality: it knows emotion, group"):

@@ -1,0 +1,150 @@
+"""A big model behind an OpenAI-compatible server (vLLM, Ollama, llama.cpp's own): our recogniser and planner in front.
+
+>>> model = OpenAIServer("http://localhost:11434/v1#llama3.2")     # doctest: +SKIP
+"""
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urldefrag
+
+from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.dialogue import Candidate, Dialogue
+from heartfelt.errors import HeartfeltError
+from heartfelt.labels import INTENTS
+
+_HISTORY = 16_000  # bytes of a talk that are sent
+_SECONDS = 120
+
+# What each intent asks of a reply, in words that any model knows.
+ASKS: dict[str, str] = {
+    "agreeing": "agree with them",
+    "acknowledging": "acknowledge what they said",
+    "encouraging": "encourage them",
+    "consoling": "console them",
+    "sympathizing": "show sympathy",
+    "suggesting": "make one gentle suggestion",
+    "questioning": "ask one caring question about it",
+    "wishing": "wish them well",
+}
+assert set(ASKS) == set(INTENTS)
+
+
+class OpenAIServer:
+    def __init__(self, url: str, key: str | None = None) -> None:
+        """url: of the API, with "/v1"; a model's name may follow after "#". key: or $OPENAI_API_KEY."""
+        self._url, self._model = urldefrag(url.rstrip("/"))
+        self._url = self._url.rstrip("/")
+        self._key = key or os.environ.get("OPENAI_API_KEY", "")
+
+    @property
+    def name(self) -> str:
+        if not self._model:
+            found = self._ask("/models")
+            names = [str(one.get("id")) for one in found.get("data") or () if isinstance(one, dict)]
+            if not names:
+                raise HeartfeltError(f"The server {self._url} names no models: append one, {self._url}#NAME")
+            self._model = names[0]
+        return self._model
+
+    def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
+        answer = self._ask("/chat/completions", self._request(dialogue, wish, decoding) | {"n": count})
+        found = [_text(choice.get("message")) for choice in answer.get("choices") or ()]
+        while len(found) < count:  # some servers give one whatever n says
+            again = self._request(dialogue, wish, decoding)
+            if decoding.seed is not None:
+                again["seed"] = decoding.seed + len(found)
+            more = self._ask("/chat/completions", again).get("choices") or ()
+            if not more:
+                break
+            found += [_text(choice.get("message")) for choice in more]
+        return [Candidate(text) for text in found[:count] if text]
+
+    def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
+        pieces = []
+        for event in self._events(self._request(dialogue, wish, decoding) | {"stream": True}):
+            for choice in event.get("choices") or ():
+                if piece := (choice.get("delta") or {}).get("content") or "":
+                    pieces.append(piece)
+                    heard(piece)
+        return "".join(pieces).strip()
+
+    def _request(self, dialogue: Dialogue, wish: Wish, decoding: Decoding) -> dict[str, Any]:
+        talk = [
+            {"role": "user" if turn.speaker == dialogue.speaker else "assistant", "content": turn.text}
+            for turn in shortened(dialogue, _HISTORY).turns
+        ]
+        chosen = {
+            "model": self.name, "messages": [{"role": "system", "content": instruction(wish)}, *talk],
+            "temperature": decoding.temperature, "top_p": decoding.top_p, "max_tokens": decoding.max_tokens,
+        }  # fmt: skip
+        return chosen if decoding.seed is None else chosen | {"seed": decoding.seed}
+
+    def _ask(self, path: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
+        with self._open(path, request) as answer:
+            text = answer.read()
+        try:
+            found = json.loads(text)
+        except ValueError:
+            raise HeartfeltError(
+                f"The server {self._url} does not answer in JSON; is it OpenAI-compatible?"
+            ) from None
+        if not isinstance(found, dict) or found.get("error"):
+            raise HeartfeltError(f"The server {self._url}: {_message(found)}")
+        return found
+
+    def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        with self._open("/chat/completions", request) as answer:
+            for line in answer:
+                data = line.decode(errors="replace").strip().removeprefix("data:").strip()
+                if data.startswith("{"):
+                    event = json.loads(data)
+                    if event.get("error"):
+                        raise HeartfeltError(f"The server {self._url}: {_message(event)}")
+                    yield event
+
+    def _open(self, path: str, request: dict[str, Any] | None) -> Any:
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        data = None if request is None else json.dumps(request).encode()
+        try:
+            asked = urllib.request.Request(self._url + path, data, headers)  # the user's own address
+            return urllib.request.urlopen(asked, timeout=_SECONDS)
+        except urllib.error.HTTPError as problem:
+            said = problem.read(2_000).decode(errors="replace")
+            raise HeartfeltError(
+                f"The server {self._url} says {problem.code}: {said or problem.reason}"
+            ) from None
+        except (urllib.error.URLError, OSError, ValueError) as problem:
+            why = getattr(problem, "reason", problem)
+            raise HeartfeltError(f"The server {self._url} cannot be reached: {why}") from None
+
+
+def instruction(wish: Wish) -> str:
+    """What a general model is told: to listen, what was heard, and what to do."""
+    said = [
+        "You are Heartfelt, a piece of software that listens. Answer as a kind friend would: one or two short, plain "
+        "sentences, about what they said, no lists, no diagnosis. Never claim to be human."
+    ]
+    if wish.emotion:
+        said.append(f"They seem to feel {wish.emotion}.")
+    if wish.plan in ASKS:
+        said.append(f"In your answer, {ASKS[wish.plan]}.")
+    elif wish.plan == "neutral":
+        said.append("This is small talk: answer plainly, without sympathy.")
+    elif wish.plan:
+        said.append(f"Let your answer sound {wish.plan}.")
+    return " ".join(said)
+
+
+def _text(message: Any) -> str:
+    return str((message or {}).get("content") or "").strip()
+
+
+def _message(found: Any) -> str:
+    problem = found.get("error") if isinstance(found, dict) else found
+    return str(problem.get("message", problem) if isinstance(problem, dict) else problem)
