@@ -7,11 +7,21 @@ from heartfelt.dialogue import Dialogue, Example, Reply, Turn, examples
 from heartfelt.errors import HeartfeltError
 
 __version__ = "0.1.0"
-__all__ = ["Dialogue", "Example", "HeartfeltError", "Reply", "Turn", "corpora", "emotions", "examples"]
+__all__ = [
+    "Dialogue",
+    "Example",
+    "HeartfeltError",
+    "Reply",
+    "Turn",
+    "corpora",
+    "emotions",
+    "examples",
+    "load",
+]
 
 # Named here, imported on use: what costs time to load costs nothing until then.
 _ROOMS = ("corpora",)
-_FUNCTIONS = {"emotions": "heartfelt.agent.listen"}
+_FUNCTIONS = {"emotions": "heartfelt.agent.listen", "load": "heartfelt.agent.load"}
 
 
 def __getattr__(name: str) -> Any:

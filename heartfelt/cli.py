@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "models": {
         "list": "heartfelt.models.commands:list_",
         "pull": "heartfelt.models.commands:pull",
+        "card": "heartfelt.models.commands:card",
     },
     "runs": {
         "list": "heartfelt.training.commands:list_",
@@ -46,6 +47,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "export": "heartfelt.training.commands:export",
     },
     "heartfelt": {  # commands without a group
+        "chat": "heartfelt.agent.chat_commands:chat",
+        "reply": "heartfelt.agent.chat_commands:reply",
         "emotions": "heartfelt.agent.commands:emotions",
         "train": "heartfelt.training.commands:train",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
@@ -56,7 +59,7 @@ COMMANDS: dict[str, dict[str, str]] = {
 }
 
 GROUPS = {
-    "models": "Pretrained weights: which there are, and how to get them.",
+    "models": "Models that come with Heartfelt and their cards; pretrained weights and how to get them.",
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",

@@ -52,6 +52,13 @@ class LlamaCpp:
             self._server = library.Server(settings)
         except (RuntimeError, ValueError) as problem:
             raise HeartfeltError(f"llama.cpp cannot load {self._weights}: {problem}") from None
+        # A server that is taken down before it has begun to work waits for ever (6 of 12 times): let it begin.
+        self._server.handle_completions({"prompt": "Hello", "n_predict": 1})
+
+    @property
+    def address(self) -> str:
+        """Where this process also answers by HTTP, OpenAI-compatible, to programs on this machine."""
+        return str(self._server.listening_address)
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         def ask(prompt: str) -> list[Candidate]:

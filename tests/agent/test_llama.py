@@ -1,5 +1,7 @@
 """The real engine with the real base weights, where they have been pulled."""
 
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,3 +72,9 @@ def test_what_is_missing_or_broken_is_said(tmp_path: Path, llama: LlamaCpp) -> N
     (tmp_path / "broken.gguf").write_bytes(b"GGUFnot")
     with pytest.raises(HeartfeltError, match="cannot load"):
         LlamaCpp(tmp_path)
+
+
+def test_a_process_that_only_loads_it_ends(llama: LlamaCpp) -> None:
+    code = f"from heartfelt.agent.llama import LlamaCpp as L; from pathlib import Path; L(Path({str(WEIGHTS)!r}), slots=1)"
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
