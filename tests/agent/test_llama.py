@@ -75,6 +75,6 @@ def test_what_is_missing_or_broken_is_said(tmp_path: Path, llama: LlamaCpp) -> N
 
 
 def test_a_process_that_only_loads_it_ends(llama: LlamaCpp) -> None:
-    code = f"from heartfelt.agent.llama import LlamaCpp as L; from pathlib import Path; L(Path({str(WEIGHTS)!r}), slots=1)"
+    code = f"from pathlib import Path; import heartfelt.agent.llama as l; l.LlamaCpp(Path({str(WEIGHTS)!r}), slots=1)"
     for _ in range(4):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
