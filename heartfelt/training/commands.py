@@ -125,8 +125,8 @@ def score(folder: Path, task: str, split: str, balanced: bool, as_json: bool, da
 )
 @data_option
 def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
-    """Export a finished run for use without torch: an encoder as ONNX in int8, a Naive Bayes gate as it is, the
-    adapter of a language model as a GGUF file.
+    """Export a finished run for use without torch: an encoder as ONNX in int8, a Naive Bayes gate or the
+    guard's ear as they are, the adapter of a language model as a GGUF file.
 
     Classifiers are calibrated on the valid split, so that of ten answers given at 70 % seven are right.
     """
@@ -135,6 +135,10 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
         from heartfelt.training.gate import export_gate
 
         made = export_gate(run, to, data)
+    elif run.recipe.model == "hashed_linear":
+        from heartfelt.training.ear import export_ear
+
+        made = export_ear(run, to, data)
     elif run.recipe.model == "listener_lm":
         from heartfelt.training.adapter import export_adapter
 

@@ -16,6 +16,7 @@ from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
 from heartfelt.text import same_key
+from heartfelt.training.crisis import messages
 from heartfelt.training.small_talk import daily_dialogues, small_talk, split_of
 
 SPLITS = ("train", "valid", "test")
@@ -228,6 +229,12 @@ def listening(split: str, data: Path | None) -> Iterator[Item]:
                 yield Item(f"edos-{part}-{dialogue.id}", 0, (last.text,), labels)
 
 
+def crisis(split: str, data: Path | None) -> Iterator[Item]:
+    """Does somebody need help now? For the guard's ear; see heartfelt/training/crisis.py."""
+    for message in messages(split, data):
+        yield Item(message.name, 0, (message.text,), {"crisis": "yes" if message.crisis else "no"})
+
+
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
@@ -255,6 +262,7 @@ TASKS: dict[str, Task] = {
             neutrality,
         ),
         Task("arabic_neutrality", "the same in Arabic", {"neutral": ("felt", "plain")}, arabic_neutrality),
+        Task("crisis", "whether somebody needs help now", {"crisis": ("no", "yes")}, crisis),
         Task("topics", "newsgroup of a message, 20-way", {"topic": GROUPS_20}, topics),
         Task(
             "everything",

@@ -1,0 +1,142 @@
+"""The guard: hears a crisis before anyone answers, and keeps a reply back that is not fit to send.
+
+    guard = Guard(locale="GB")
+    verdict = guard.hear(dialogue)               # Verdict("refer", ("crisis: passive suicidal thought",))
+    if verdict.action != "pass":
+        text = guard.answer(dialogue, verdict)   # warm words, and where to turn
+    guard.check(reply)                           # Verdict("replace", ("reply: claims to be human",))
+
+A crisis is found by patterns (what is said outright: crisis-en.yaml, crisis-ar.yaml) or by the ear (what is said between
+the lines: heartfelt/agent/ear.py). docs/safety.md says how well, and what it cannot do.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Self
+
+import msgspec
+import yaml
+
+from heartfelt.agent import helplines, private
+from heartfelt.agent.ear import Ear, shipped
+from heartfelt.agent.patterns import FOLDER, Sheet
+from heartfelt.dialogue import Dialogue, Value, Verdict
+from heartfelt.errors import BadData
+from heartfelt.text import language_of
+
+CARE_TURNS = 3  # so many messages after a crisis are answered with care, whatever they say
+OFF = "guard is off"
+IDENTITY = "identity question"
+EARLIER = "crisis earlier"
+HEARD = "heard between the lines"
+
+
+class Answer(Value, frozen=True):
+    """What is said for these reasons, in turn; see answers.yaml."""
+
+    reasons: tuple[str, ...]
+    en: tuple[str, ...]
+    ar: tuple[str, ...]
+    helplines: str = ""  # what lines below the answer should be for; none where empty
+
+
+class Guard:
+    def __init__(self, locale: str | None = None, ear: bool = True) -> None:
+        """locale: where the person is ("GB", "ar_EG"); else the environment says, else nobody.
+        ear: False to go by patterns alone."""
+        self._on = True
+        self._country = helplines.country_of(locale)
+        self._ear = shipped() if ear else None
+
+    @classmethod
+    def off(cls) -> Self:
+        """A guard that lets everything pass, and says so in every verdict."""
+        guard = cls(ear=False)
+        guard._on = False
+        return guard
+
+    def hear(self, dialogue: Dialogue) -> Verdict:
+        """May the person's last message be answered as usual? Earlier messages count: a crisis is not taken back."""
+        if not self._on:
+            return Verdict(reasons=(OFF,))
+        *before, now = [turn.text for turn in dialogue.turns if turn.speaker == dialogue.speaker] or [""]
+        crisis = [f"crisis: {reason}" for reason in self.crisis(now)]
+        if not crisis:
+            earlier = (reason for text in reversed(before[-CARE_TURNS:]) for reason in self.crisis(text))
+            crisis = [f"{EARLIER}: {reason}" for reason in earlier][:1]
+        others = list(sheet("identity").find(now))
+        others += [f"toxicity: {reason}" for reason in sheet("toxicity").find(now)]
+        return Verdict("refer" if crisis else "replace" if others else "pass", (*crisis, *others))
+
+    def check(self, text: str) -> Verdict:
+        """Is this reply fit to send?"""
+        if not self._on:
+            return Verdict(reasons=(OFF,))
+        reasons = tuple(self._unfit(text))
+        return Verdict("replace" if reasons else "pass", reasons)
+
+    def answer(self, dialogue: Dialogue, verdict: Verdict) -> str:
+        """What to say in place of a reply; with helplines where the verdict refers to them."""
+        language = "ar" if language_of(dialogue.turns[-1].text) == "ar" else "en"
+        # Another wording each time: as many as were given so far.
+        turn = sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
+        parts = []
+        for answer in _answers_to(verdict):
+            wordings = answer.ar if language == "ar" else answer.en
+            parts.append(wordings[turn % len(wordings)])
+            if answer.helplines:
+                parts.append(helplines.load().show(self._country, answer.helplines, language))
+        return "\n\n".join(parts)
+
+    def mask(self, text: str) -> str:
+        """The text without private data, for logs. Also when the guard is off."""
+        return private.mask(text)
+
+    def crisis(self, text: str) -> list[str]:
+        """What sounds like a crisis in a message: the names of the patterns, or what the ear heard."""
+        found = {**sheet("crisis-en").find(text), **sheet("crisis-ar").find(text)}
+        if not found and self._ear and self._ear(text):
+            return [HEARD]
+        return list(found)
+
+    def _unfit(self, text: str) -> Iterator[str]:
+        if not any(char.isalnum() for char in text):
+            yield "reply: empty"
+        yield from (f"reply: {reason}" for reason in sheet("reply").find(text))
+        yield from (f"toxicity: {reason}" for reason in sheet("toxicity").find(text))
+        known = {_bare(contact) for contact in helplines.load().contacts()}
+        if any(_bare(contact) not in known for contact in private.contacts(text)):
+            yield "reply: contact data"
+
+
+def _bare(contact: str) -> str:
+    return private.digits(contact) or contact.lower().removeprefix("https://").removeprefix("www.").rstrip("/")
+
+
+@cache
+def sheet(name: str) -> Sheet:
+    return Sheet(FOLDER / f"{name}.yaml")
+
+
+@cache
+def answers() -> tuple[Answer, ...]:
+    path = FOLDER / "answers.yaml"
+    try:
+        return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), tuple[Answer, ...])
+    except (OSError, yaml.YAMLError, msgspec.ValidationError) as problem:
+        raise BadData(f"The answers {path} cannot be read: {' '.join(str(problem).split())}") from None
+
+
+def _answers_to(verdict: Verdict) -> Iterator[Answer]:
+    """An identity question is answered whatever else was said; of the rest, what stands first in answers.yaml."""
+    about = [_topics(reason) for reason in verdict.reasons]
+    if {IDENTITY} in about:
+        yield next(answer for answer in answers() if IDENTITY in answer.reasons)
+    rest = {topic for topics in about for topic in topics} - {IDENTITY}
+    yield from [answer for answer in answers() if rest.intersection(answer.reasons)][:1]
+
+
+def _topics(reason: str) -> set[str]:
+    """ "crisis: danger" → crisis, danger; but what was a crisis earlier is answered as that alone."""
+    first, _, second = reason.partition(": ")
+    return {first} if first == EARLIER or not second else {first, second}

@@ -1,0 +1,63 @@
+"""What the guard's ear learns: messages that we wrote ourselves, against what people say on any other day."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from heartfelt import corpora
+from heartfelt.agent.patterns import FOLDER, Sheet
+from heartfelt.files import Faults
+from heartfelt.training.small_talk import split_of
+
+_EXAMPLES_COUNT = 3  # there are ten times as many turns of ED
+_SHARE = 2  # one turn of ED in so many
+
+
+class Written(NamedTuple):
+    section: str
+    crisis: bool
+    text: str
+
+
+class Message(NamedTuple):
+    name: str
+    text: str
+    crisis: bool
+
+
+def written(language: str) -> list[Written]:
+    """Our own examples, from heartfelt/assets/guard/examples-*.txt: a message a line, under "## section: yes|no"."""
+    found, section, answer = [], "", ""
+    for line in (FOLDER / f"examples-{language}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section, _, answer = line.removeprefix("## ").partition(": ")
+        elif line.strip() and not line.startswith("#"):
+            found.append(Written(section, answer == "yes", line.strip()))
+    return found
+
+
+def messages(split: str, data: Path | None) -> Iterator[Message]:
+    """Our English examples, a tenth of them for valid, and turns of ED's speakers as what is no crisis.
+
+    What the patterns find needs no ear; of ED it is left out, since some of it is a crisis. There is no test split:
+    the guard is tested on other messages (tests/agent/crisis) and on ED's test turns, as a whole.
+    """
+    if split == "test":
+        return
+    for number, example in enumerate(written("en")):
+        if (split_of(example.text) == "valid") == (split == "valid"):
+            for copy in range(_EXAMPLES_COUNT if split == "train" else 1):
+                yield Message(f"own-{number}-{copy}", example.text, example.crisis)
+    sheet = Sheet(FOLDER / "crisis-en.yaml")
+    for name, text in speakers(split, data):
+        if (split == "valid" or crc32(text.encode()) % _SHARE == 0) and not sheet.find(text):
+            yield Message(name, text, False)
+
+
+def speakers(split: str, data: Path | None) -> Iterator[tuple[str, str]]:
+    """All that ED's speakers say in a split, with a name for each turn."""
+    for dialogue in corpora.load("empathetic_dialogues", split, data=data, faults=Faults()):
+        for number, turn in enumerate(dialogue.turns):
+            if turn.speaker == dialogue.speaker:
+                yield f"{dialogue.id}-{number}", turn.text
