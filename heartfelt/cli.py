@@ -26,6 +26,11 @@ COMMANDS: dict[str, dict[str, str]] = {
     "outputs": {
         "import": "heartfelt.evaluation.commands:import_",
         "formats": "heartfelt.evaluation.commands:formats",
+        "answer": "heartfelt.agent.probe_commands:answer",
+    },
+    "probe": {
+        "steering": "heartfelt.agent.probe_commands:steering",
+        "neutral": "heartfelt.agent.probe_commands:neutral",
     },
     "intents": {
         "ngrams": "heartfelt.curation.commands:ngrams",
@@ -63,6 +68,7 @@ GROUPS = {
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
+    "probe": "Does an agent do as it should? Steering, and small talk.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }
 

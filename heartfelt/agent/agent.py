@@ -1,0 +1,174 @@
+"""The agent: guard → recognise → plan → respond → guard. It knows only the seams; what fills them is for others to say.
+
+>>> import heartfelt
+>>> agent = heartfelt.load()                                   # doctest: +SKIP
+>>> reply = agent.reply("I finally got promoted!")             # doctest: +SKIP
+>>> reply.text, reply.why                                      # doctest: +SKIP
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+import msgspec
+
+from heartfelt.agent.generator import Decoding, Generator, Wish
+from heartfelt.agent.guard import Guard
+from heartfelt.agent.listen import Heard, Listener, as_dialogue, shipped
+from heartfelt.agent.policy import Policy
+from heartfelt.agent.rank import Weights, rank
+from heartfelt.dialogue import Candidate, Dialogue, Reply, Verdict
+from heartfelt.errors import UnknownName
+from heartfelt.labels import EMOTIONS, LABELS, NEUTRAL
+from heartfelt.text import sentences
+
+SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
+
+
+class Settings(msgspec.Struct, frozen=True):
+    candidates: int = 4  # replies to choose among; with one, it is streamed as it grows
+    decoding: Decoding = Decoding()
+    weights: Weights = Weights()
+
+
+class Agent:
+    def __init__(
+        self,
+        generator: Generator,
+        listener: Listener | None = None,
+        guard: Guard | None = None,
+        policy: Policy | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.generator = generator
+        self.listener = listener or shipped()
+        self.guard = guard or Guard()
+        self.policy = policy or Policy()
+        self.settings = settings or Settings()
+
+    def reply(
+        self,
+        what: str | Dialogue,
+        emotion: str | None = None,
+        plan: str | None = None,
+        heard: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Answer a message, or the last turn of a dialogue.
+
+        emotion, plan: what you know or want; the agent decides where they are not given.
+        heard: is handed the text as it comes, in pieces that the guard has let pass.
+        """
+        _known(emotion, plan)
+        clock = Clock()
+        dialogue = as_dialogue(what)
+        with clock("guard"):
+            verdict = self.guard.hear(dialogue)
+        if verdict.action != "pass":
+            text = self.guard.answer(dialogue, verdict)
+            if heard:
+                heard(text)
+            return Reply(text, safety=verdict, model="guard", timings=clock.times)
+        with clock("recognise"):
+            (felt,) = self.listener([dialogue])
+        emotions = {emotion: 1.0} if emotion else felt.emotion
+        plans = {plan: 1.0} if plan else self.plan(dialogue, felt)
+        wish = Wish(emotion or _feeling(felt), max(plans, key=lambda label: plans[label]) if plans else None)
+        # What a corpus or an earlier reply says of the emotion is not what was heard.
+        known = msgspec.structs.replace(dialogue, emotion=wish.emotion)
+        return self._respond(known, wish, emotions, plans, verdict, clock, heard)
+
+    def plan(self, dialogue: Dialogue, felt: Heard) -> dict[str, float]:
+        """What the reply should do: the planner's chances, as far as this is no small talk; and the policy's say."""
+        if not felt.plan:
+            return {NEUTRAL: 1.0} if felt.neutral > SMALL_TALK else {}
+        mixed = {label: (1 - felt.neutral) * chance for label, chance in felt.plan.items()}
+        mixed[NEUTRAL] = mixed.get(NEUTRAL, 0.0) + felt.neutral
+        number = 1 + sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
+        return self.policy.steer(mixed, number, felt.emotion)
+
+    def _respond(
+        self,
+        dialogue: Dialogue,
+        wish: Wish,
+        emotions: dict[str, float],
+        plans: dict[str, float],
+        verdict: Verdict,
+        clock: "Clock",
+        heard: Callable[[str], None] | None,
+    ) -> Reply:
+        if self.settings.candidates == 1 and heard:
+            with clock("respond"):
+                text = self._streamed(dialogue, wish, heard)
+            ranked = [Candidate(text)] if text else []
+        else:
+            with clock("respond"):
+                found = self.generator.say(dialogue, wish, self.settings.candidates, self.settings.decoding)
+            with clock("rank"):
+                ranked = rank(self.listener, dialogue, wish, found, self.settings.weights)
+        with clock("guard"):
+            text, verdict = self._fit_to_send(dialogue, ranked, verdict)
+        if heard and not (self.settings.candidates == 1 and ranked):
+            heard(text)
+        return Reply(
+            text, emotions, plans, candidates=tuple(ranked), safety=verdict, model=self.generator.name,
+            timings=clock.times,
+        )  # fmt: skip
+
+    def _fit_to_send(
+        self, dialogue: Dialogue, ranked: list[Candidate], verdict: Verdict
+    ) -> tuple[str, Verdict]:
+        """The best reply that the guard lets pass, or what it says in place of one."""
+        refused = self.guard.check("")
+        for candidate in ranked:
+            judged = self.guard.check(candidate.text)
+            if judged.action == "pass":
+                return candidate.text, verdict
+            refused = judged
+        return self.guard.answer(dialogue, refused), refused
+
+    def _streamed(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None]) -> str:
+        """One reply, handed on sentence by sentence; it ends before a sentence that the guard keeps back."""
+        given, grown, stopped = 0, "", False
+
+        def take(piece: str) -> None:
+            nonlocal given, grown, stopped
+            grown += piece
+            parts = sentences(grown)
+            whole = grown[: len(grown.rstrip()) - len(parts[-1])] if len(parts) > 1 else ""
+            if not stopped and len(whole) > given:
+                stopped = self.guard.check(whole).action != "pass"
+                if not stopped:
+                    heard(whole[given:])
+                    given = len(whole)
+
+        text = self.generator.stream(dialogue, wish, take, self.settings.decoding)
+        if not stopped and self.guard.check(text).action == "pass":
+            heard(text[given:])
+            return text
+        return text[:given].strip()
+
+
+class Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        start = perf_counter()
+        yield
+        self.times[stage] = self.times.get(stage, 0.0) + perf_counter() - start
+
+
+def _feeling(felt: Heard) -> str | None:
+    if felt.neutral > SMALL_TALK or not felt.emotion:
+        return None
+    return max(felt.emotion, key=lambda name: felt.emotion[name])
+
+
+def _known(emotion: str | None, plan: str | None) -> None:
+    if emotion is not None and emotion not in EMOTIONS:
+        raise UnknownName("emotion", emotion, EMOTIONS)
+    if plan is not None and plan not in LABELS:
+        raise UnknownName("plan", plan, LABELS)

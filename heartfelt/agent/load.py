@@ -1,0 +1,63 @@
+"""An agent, ready to talk: the shipped one, or parts of your own choice."""
+
+import sys
+from pathlib import Path
+
+from heartfelt.agent.agent import Agent, Settings
+from heartfelt.agent.generator import Generator
+from heartfelt.agent.guard import Guard
+from heartfelt.agent.listen import SHIPPED, Listener
+from heartfelt.agent.policy import Policy
+from heartfelt.agent.policy import load as load_policy
+from heartfelt.errors import MissingData
+from heartfelt.models import weights
+
+BASE = "smollm2"
+ADAPTER = SHIPPED / "heartfelt-en" / "heartfelt-en.gguf"
+
+
+def load(
+    backend: str | Path | None = None,
+    *,
+    encoder: Path | None = None,
+    guard: bool = True,
+    locale: str | None = None,
+    policy: Path | None = None,
+    settings: Settings | None = None,
+) -> Agent:
+    """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; or an adapter
+    (.gguf) over the base weights. guard: False takes the guard away, and every reply says so."""
+    return Agent(
+        generator(backend),
+        Listener(encoder) if encoder else None,
+        Guard(locale) if guard else Guard.off(),
+        load_policy(policy) if policy else Policy(),
+        settings,
+    )
+
+
+def generator(backend: str | Path | None) -> Generator:
+    if backend is None and not ADAPTER.is_file():
+        raise MissingData(
+            "Heartfelt does not ship heartfelt-en yet: train one (docs/agent.md), or --backend URL"
+        )
+    name = str(backend or ADAPTER)
+    if name.startswith(("http://", "https://")):
+        from heartfelt.agent.openai_server import OpenAIServer
+
+        return OpenAIServer(name)
+    if name.endswith(".gguf"):
+        from heartfelt.agent.llama import LlamaCpp
+
+        return LlamaCpp(_base(), Path(name))
+    from heartfelt.agent.run_folder import RunFolder
+
+    return RunFolder(Path(name))
+
+
+def _base() -> Path:
+    """The base weights, fetched if this is the first talk."""
+    folder = weights.weights_folder() / BASE
+    if not folder.is_dir():
+        print(f"First start: fetching {weights.WEIGHTS[BASE].what} …", file=sys.stderr)
+    return weights.pull(BASE)

@@ -1,0 +1,65 @@
+"""Does the agent do as it should? Asked for an intent, is that what it says; and is small talk left alone?"""
+
+from collections.abc import Callable, Sequence
+
+from heartfelt.agent.agent import Agent
+from heartfelt.dialogue import Dialogue, Value
+from heartfelt.labels import INTENTS
+
+CARING = ("sympathizing", "consoling")  # what small talk is not answered with
+
+
+class Steered(Value, frozen=True):
+    """An intent: the share of replies that are read as it when it is asked for, and when nothing is."""
+
+    intent: str
+    asked: float
+    unasked: float
+    contexts: int
+
+
+class Plain(Value, frozen=True):
+    """An answer to small talk, and what it is read as."""
+
+    prompt: str
+    reply: str
+    label: str
+
+    @property
+    def caring(self) -> bool:
+        return self.label in CARING
+
+
+def steering(
+    agent: Agent, contexts: Sequence[Dialogue], step: Callable[[str], None] = lambda _: None
+) -> list[Steered]:
+    """Every intent asked for in every context, by the agent's own way of choosing; read by its 41-way labeller."""
+    unasked = _labels(agent, [agent.reply(context).text for context in contexts])
+    found = []
+    for intent in INTENTS:
+        texts = []
+        for context in contexts:
+            texts.append(agent.reply(context, plan=intent).text)
+            step(f"{intent}: {len(texts):,} of {len(contexts):,}")
+        asked = _labels(agent, texts)
+        found.append(
+            Steered(
+                intent, asked.count(intent) / len(asked), unasked.count(intent) / len(unasked), len(asked)
+            )
+        )
+    return found
+
+
+def small_talk(agent: Agent, prompts: Sequence[Dialogue]) -> list[Plain]:
+    replies = [agent.reply(prompt).text for prompt in prompts]
+    labels = _labels(agent, replies)
+    return [
+        Plain(prompt.turns[-1].text, reply, label)
+        for prompt, reply, label in zip(prompts, replies, labels, strict=True)
+    ]
+
+
+def _labels(agent: Agent, texts: Sequence[str]) -> list[str]:
+    """What each text, by itself, does most likely."""
+    chances, _ = agent.listener.labels_and_vectors(texts)
+    return [max(row, key=lambda label: row[label]) for row in chances]

@@ -1,0 +1,83 @@
+"""Which of several replies to send: the one that fits what was said and does what was planned, not one for anybody."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartfelt.agent.generator import Wish
+from heartfelt.agent.listen import WINDOW, Listener
+from heartfelt.dialogue import Candidate, Dialogue, Value
+from heartfelt.text import words
+
+
+class Weights(Value, frozen=True):
+    """How much each count adds to a candidate's total."""
+
+    fit: float = 1.0  # how much nearer the reply is to this context than to just any
+    plan: float = 0.15  # log of the chance that the reply does what was planned
+    likelihood: float = 0.1  # the generator's own mean log-probability a token
+    echo: float = -0.5  # share of its word pairs that were said before in the talk
+
+
+def rank(
+    listener: Listener,
+    dialogue: Dialogue,
+    wish: Wish,
+    candidates: Sequence[Candidate],
+    weights: Weights | None = None,
+) -> list[Candidate]:
+    """The same candidates with their scores, the best first; of equal texts, one."""
+    weights = weights or Weights()
+    distinct = list(
+        {candidate.text: candidate for candidate in candidates if candidate.text.strip()}.values()
+    )
+    if not distinct:
+        return []
+    texts = [candidate.text for candidate in distinct]
+    context = [turn.text for turn in dialogue.turns[-WINDOW:]]
+    chances, replies = listener.labels_and_vectors(texts)
+    fits = _fit(listener, context, replies)
+    scored = []
+    for i, candidate in enumerate(distinct):
+        scores = candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
+        if wish.plan:
+            scores["plan"] = float(np.log(max(chances[i].get(wish.plan, 0.0), 1e-4)))
+        total = sum(
+            getattr(weights, name) * scores[name] for name in weights.__struct_fields__ if name in scores
+        )
+        scored.append(Candidate(candidate.text, {"total": total} | scores))
+    return sorted(scored, key=lambda candidate: -candidate.scores["total"])
+
+
+def _fit(listener: Listener, context: Sequence[str], replies: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Likeness to this context less the mean likeness to others: a pointwise mutual information in the encoder's terms.
+
+    A reply for anybody ("That's great!") is as near to every other context as to this one, and gets nothing.
+    """
+    here = listener.vectors([context])[0]
+    found: NDArray[np.float32] = replies @ (here - _anybody(listener))
+    return found
+
+
+@cache
+def _anybody(listener: Listener) -> NDArray[np.float32]:
+    """The mean of how talks begin."""
+    text = resources.files("heartfelt").joinpath("assets/agent/openings.txt").read_text(encoding="utf-8")
+    mean: NDArray[np.float32] = listener.vectors([[line] for line in text.splitlines()]).mean(0)
+    return mean
+
+
+def echo(text: str, dialogue: Dialogue) -> float:
+    """The share of a text's word pairs that were said before in the talk, by either side."""
+    said = {pair for turn in dialogue.turns for pair in _pairs(turn.text)}
+    own = _pairs(text)
+    return sum(pair in said for pair in own) / len(own) if own else 0.0
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    found = words(text)
+    return list(pairwise(found))

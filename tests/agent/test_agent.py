@@ -1,0 +1,195 @@
+"""The agent, its parts real but for the generator, which says what a test wants."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from heartfelt.agent.guard import Guard
+
+from heartfelt.agent.agent import Agent, Settings
+from heartfelt.agent.chat import Chat, load_talk
+from heartfelt.agent.generator import Decoding, Wish
+from heartfelt.agent.listen import Listener, as_dialogue
+from heartfelt.agent.policy import Policy, Rule
+from heartfelt.agent.rank import Weights, echo, rank
+from heartfelt.dialogue import Candidate, Dialogue, Reply, Turn
+from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, UnknownName
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
+SAD, HAPPY, PLAIN = "i am so sad . my dog died", "i am so happy . i won the game", "what did you say ?"
+
+
+class Says:
+    """A generator that says what it is told, and remembers what it was asked."""
+
+    name = "says"
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        self.asked: list[tuple[Dialogue, Wish]] = []
+
+    def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
+        self.asked.append((dialogue, wish))
+        return [Candidate(text) for text in self.texts[:count]]
+
+    def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
+        self.asked.append((dialogue, wish))
+        for i in range(0, len(self.texts[0]), 5):
+            heard(self.texts[0][i : i + 5])
+        return self.texts[0]
+
+
+@pytest.fixture(scope="module")
+def listener(tiny_encoder: Path) -> Listener:
+    return Listener(tiny_encoder)
+
+
+def agent(listener: Listener, *texts: str, **others: object) -> Agent:
+    return Agent(Says(*texts), listener, Guard("GB"), **others)  # type: ignore[arg-type]
+
+
+def test_what_was_heard_and_planned_is_what_the_generator_is_asked(listener: Listener) -> None:
+    one = agent(listener, "oh no .", "i am so sorry .")
+    reply = one.reply(SAD)
+    ((dialogue, wish),) = one.generator.asked  # type: ignore[attr-defined]
+    assert wish == Wish("sad", "sympathizing")
+    assert dialogue.emotion == "sad"
+    assert reply.text in ("oh no .", "i am so sorry .")
+    assert {candidate.text for candidate in reply.candidates} == {"oh no .", "i am so sorry ."}
+    assert reply.candidates[0].text == reply.text
+    assert reply.model == "says"
+    assert set(reply.timings) == {"guard", "recognise", "respond", "rank"}
+    assert sum(reply.plan.values()) == pytest.approx(1, abs=1e-4)
+    assert "heard: sad" in reply.why
+    assert "plan: sympathizing" in reply.why
+    assert "<b>heard</b> sad" in reply._repr_html_()
+    assert Reply.from_json(reply.to_json()) == reply
+
+
+def test_small_talk_is_answered_plainly(listener: Listener) -> None:
+    one = agent(listener, "nothing .")
+    reply = one.reply(Dialogue("d", (Turn("speaker", PLAIN),), emotion="sad"))
+    ((dialogue, wish),) = one.generator.asked  # type: ignore[attr-defined]
+    assert wish == Wish(None, "neutral")
+    assert dialogue.emotion is None  # what a corpus knows is not what was heard
+    assert max(reply.plan, key=lambda label: reply.plan[label]) == "neutral"
+
+
+def test_who_asks_for_an_emotion_or_a_plan_gets_it(listener: Listener) -> None:
+    one = agent(listener, "so ?")
+    one.reply(SAD, emotion="proud", plan="questioning")
+    one.reply(PLAIN, plan="wishing")
+    assert [wish for _, wish in one.generator.asked] == [  # type: ignore[attr-defined]
+        Wish("proud", "questioning"),
+        Wish(None, "wishing"),
+    ]
+    with pytest.raises(UnknownName, match="Did you mean 'questioning'"):
+        one.reply(SAD, plan="question")
+    with pytest.raises(UnknownName, match="no emotion 'blue'"):
+        one.reply(SAD, emotion="blue")
+
+
+def test_the_policy_has_its_say(listener: Listener) -> None:
+    one = agent(listener, "so ?", policy=Policy((Rule(forbid=("sympathizing",)),)))
+    assert one.reply(SAD).plan["sympathizing"] == 0
+
+
+def test_in_a_crisis_nothing_is_generated(listener: Listener) -> None:
+    one = agent(listener, "oh no .")
+    pieces: list[str] = []
+    reply = one.reply("I want to kill myself tonight", heard=pieces.append)
+    assert reply.safety.action == "refer"
+    assert "116 123" in reply.text  # the Samaritans, where the locale is GB
+    assert "".join(pieces) == reply.text
+    assert reply.model == "guard"
+    assert not one.generator.asked  # type: ignore[attr-defined]
+
+
+def test_a_reply_that_is_not_fit_to_send_is_passed_over(listener: Listener) -> None:
+    reply = agent(listener, "I am a real human being and your therapist.", "oh no .").reply(SAD)
+    assert reply.text == "oh no ."
+    assert reply.safety.action == "pass"
+    reply = agent(listener, "I am a real human being and your therapist.").reply(SAD)
+    assert reply.safety.action == "replace"
+    assert reply.text.strip()
+    assert "human being" not in reply.text
+    assert agent(listener, "", " ").reply(SAD).text.strip()
+    assert agent(listener).reply(SAD).text.strip()
+
+
+def test_without_a_guard_every_reply_says_so(listener: Listener) -> None:
+    one = Agent(Says("I am a real human."), listener, Guard.off())
+    reply = one.reply("I want to kill myself tonight")
+    assert reply.text == "I am a real human."
+    assert reply.safety.reasons == ("guard is off",)
+
+
+def test_one_candidate_is_streamed_by_the_sentence(listener: Listener) -> None:
+    pieces: list[str] = []
+    one = agent(listener, "Oh no. I am so sorry. What happened", settings=Settings(candidates=1))
+    reply = one.reply(SAD, heard=pieces.append)
+    assert pieces == ["Oh no. ", "I am so sorry. ", "What happened"]
+    assert reply.text == "Oh no. I am so sorry. What happened"
+
+
+def test_a_stream_ends_before_what_the_guard_keeps_back(listener: Listener) -> None:
+    pieces: list[str] = []
+    text = "Oh no. I am a real human being and your therapist. Tell me more."
+    reply = agent(listener, text, settings=Settings(candidates=1)).reply(SAD, heard=pieces.append)
+    assert "".join(pieces).strip() == reply.text == "Oh no."
+    pieces.clear()
+    text = "I am a real human being and your therapist."
+    reply = agent(listener, text, settings=Settings(candidates=1)).reply(SAD, heard=pieces.append)
+    assert "".join(pieces) == reply.text
+    assert "human being" not in reply.text
+
+
+def test_rank_prefers_the_plan_and_dislikes_an_echo(listener: Listener) -> None:
+    talk = as_dialogue(SAD)
+    said = [Candidate(text) for text in ("what did you say ?", "my dog died", "what did you say ?", " ")]
+    found = rank(listener, talk, Wish("sad", "questioning"), said, Weights(fit=0, plan=0, likelihood=0))
+    assert [one.text for one in found] == ["what did you say ?", "my dog died"]
+    assert found[1].scores["echo"] == 1
+    assert echo("my dog is well", talk) == pytest.approx(1 / 3)
+    assert echo("", talk) == 0
+    by_likelihood = [Candidate("so", {"likelihood": -3.0}), Candidate("oh", {"likelihood": -1.0})]
+    found = rank(listener, talk, Wish(), by_likelihood, Weights(fit=0, plan=0))
+    assert [one.text for one in found] == ["oh", "so"]
+    assert "plan" not in found[0].scores
+
+
+def test_a_chat_goes_on_and_back(listener: Listener, tmp_path: Path) -> None:
+    kept = tmp_path / "talk" / "chat.jsonl"
+    talk = Chat(agent(listener, "oh no ."), kept=kept)
+    talk.say(SAD)
+    talk.say(HAPPY, plan="wishing")
+    assert talk.dialogue is not None
+    assert [turn.text for turn in talk.dialogue.turns] == [SAD, "oh no .", HAPPY, "oh no ."]
+    assert [turn.label for turn in talk.dialogue.turns] == [None, "sympathizing", None, "wishing"]
+    assert load_talk(kept) == talk.dialogue
+    assert kept.stat().st_mode & 0o077 == 0
+    again = Chat(talk.agent, load_talk(kept), kept)
+    assert again.undo()
+    assert load_talk(kept).turns == talk.dialogue.turns[:2]
+    assert again.undo()
+    assert not again.undo()
+    assert not kept.exists()
+    with pytest.raises(InvalidValue, match="Nothing has been said"):
+        again.save(tmp_path / "x.jsonl")
+    with pytest.raises(MissingData, match="no talk"):
+        load_talk(kept)
+    kept.write_text(json.dumps({"no": "talk"}))
+    with pytest.raises(BadData, match="not a saved talk"):
+        load_talk(kept)
+
+
+def test_a_chat_that_fails_is_as_it_was(listener: Listener) -> None:
+    talk = Chat(agent(listener, "oh no ."))
+    talk.say(SAD)
+    before = talk.dialogue
+    with pytest.raises(HeartfeltError):
+        talk.say("   ")
+    with pytest.raises(UnknownName):
+        talk.say(SAD, plan="nothing")
+    assert talk.dialogue == before
