@@ -151,6 +151,38 @@ def test_it_learns_to_heed_its_prefix_and_loads_again(
     batch = {name: torch.tensor([numbers]) for name, numbers in encoded.items()}
     nats = model(**batch, attention_mask=torch.ones_like(batch["input_ids"]))["logits"][0, 0].item()
     assert math.exp(nats / 4) < 1.3
+    _says_what_it_learned(tmp_path / "run")
+
+
+def _says_what_it_learned(folder: Path) -> None:
+    from heartfelt.agent.generator import Decoding, Wish
+    from heartfelt.agent.run_folder import RunFolder
+
+    model = RunFolder(folder)
+    asked = Dialogue("d", talk("sad", "wishing", "a new dog").turns[:1])
+    cold = Decoding(temperature=0, repeat_penalty=1.0, max_tokens=8)
+    (said,) = model.say(asked, Wish("sad", "wishing"), 1, cold)
+    assert said.text == "a new dog"
+    assert -0.5 < said.scores["likelihood"] <= 0
+    pieces: list[str] = []
+    assert model.stream(asked, Wish("sad", "questioning"), pieces.append, cold) == "what did you say ?"
+    assert len(pieces) > 2
+    warm = Decoding(temperature=1.0, seed=3, max_tokens=8)
+    assert len(model.say(asked, Wish(), 3, warm)) == 3
+    assert model.say(asked, Wish(), 3, warm) == model.say(asked, Wish(), 3, warm)
+    long = Dialogue("d", (Turn("speaker", "my dog died " * 2_000),))
+    assert model.say(long, Wish(), 1, cold)
+
+
+def test_a_folder_that_cannot_speak_is_refused(tmp_path: Path, moods: Path) -> None:
+    from heartfelt.agent.run_folder import RunFolder
+    from heartfelt.errors import MissingData
+
+    with pytest.raises(MissingData, match="not a finished run"):
+        RunFolder(tmp_path)
+    engine.train(Recipe("situations", "majority"), tmp_path / "run", moods)
+    with pytest.raises(InvalidValue, match="does not write replies"):
+        RunFolder(tmp_path / "run")
 
 
 def test_a_recipe_that_does_not_fit_says_all(talks: None, tmp_path: Path) -> None:
