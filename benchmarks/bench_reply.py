@@ -122,9 +122,8 @@ def main() -> None:
     print(f"{'system':<24}{'latency':>10}{'words/s':>10}{'ratio':>8}{'first reply':>13}{'peak MB':>9}")
     for name, one in found.items():
         ratio = f"{one['words'] / base['words']:.2f}" if base else ""
-        print(
-            f"{name:<24}{one['latency']:>8.2f} s{one['words']:>10.1f}{ratio:>8}{one['first']:>11.2f} s{one['memory']:>9.0f}"
-        )
+        cells = f"{one['latency']:>8.2f} s{one['words']:>10.1f}{ratio:>8}{one['first']:>11.2f} s"
+        print(f"{name:<24}{cells}{one['memory']:>9.0f}")
 
 
 if __name__ == "__main__":
