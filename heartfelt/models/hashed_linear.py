@@ -71,9 +71,7 @@ def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes
         return float(loss), np.append(features.T @ slope + settings.decay * weights, slope.sum())
 
     start = np.zeros((1 << settings.bits) + 1)
-    found = minimize(
-        surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}
-    ).x
+    found = minimize(surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}).x
     return HashedLinear(found[:-1].astype(np.float32), float(found[-1]))
 
 

