@@ -23,6 +23,10 @@ from heartfelt.labels import EMOTIONS, LABELS, NEUTRAL
 from heartfelt.text import sentences
 
 SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
+ONLY_ENGLISH = {
+    "en": "I am sorry, I only speak English so far. Could you write to me in English?",
+    "ar": "أعتذر، لا أتحدث حتى الآن إلا الإنجليزية. هل يمكنك أن تكتب لي بالإنجليزية؟",
+}
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -63,11 +67,16 @@ class Agent:
         dialogue = as_dialogue(what)
         with clock("guard"):
             verdict = self.guard.hear(dialogue)
-        if verdict.action != "pass":
-            text = self.guard.answer(dialogue, verdict)
+        if verdict.action != "pass" or dialogue.language not in self.generator.languages:
+            foreign = verdict.action == "pass"
+            text = (
+                ONLY_ENGLISH.get(dialogue.language, ONLY_ENGLISH["en"])
+                if foreign
+                else self.guard.answer(dialogue, verdict)
+            )
             if heard:
                 heard(text)
-            return Reply(text, safety=verdict, model="guard", timings=clock.times)
+            return Reply(text, safety=verdict, model="none" if foreign else "guard", timings=clock.times)
         with clock("recognise"):
             (felt,) = self.listener([dialogue])
         emotions = {emotion: 1.0} if emotion else felt.emotion

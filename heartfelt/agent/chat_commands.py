@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,10 @@ def chat(resume: bool, talk: Path | None, no_history: bool, **options: Any) -> N
     message, and the replies are printed.
     """
     live = sys.stdin.isatty()
+    if live:
+        with suppress(ImportError):  # not everywhere
+            import readline  # noqa: F401  # makes input() a line that can be edited
+        sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     kept = None if no_history or not (live or talk) else talk or history()
     before = load_talk(talk or history()) if resume or (talk and talk.exists()) else None
     session = Session(Chat(load_agent(**options), before, kept), live)

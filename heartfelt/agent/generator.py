@@ -31,6 +31,10 @@ class Generator(Protocol):
     def name(self) -> str:
         """What a Reply names as its model."""
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those that it answers in."""
+
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         """So many replies to a dialogue's last turn; each with its "likelihood" where that is known."""
 

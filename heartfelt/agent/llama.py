@@ -26,6 +26,8 @@ class TooLong(HeartfeltError):
 class LlamaCpp:
     """A GGUF model, loaded once. Requests that come together are answered together, `slots` at a time."""
 
+    languages = ("en",)
+
     def __init__(
         self,
         weights: Path,

@@ -34,6 +34,8 @@ assert set(ASKS) == set(INTENTS)
 
 
 class OpenAIServer:
+    languages = ("en", "ar")
+
     def __init__(self, url: str, key: str | None = None) -> None:
         """url: of the API, with "/v1"; a model's name may follow after "#". key: or $OPENAI_API_KEY."""
         self._url, self._model = urldefrag(url.rstrip("/"))

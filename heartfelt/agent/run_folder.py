@@ -15,6 +15,8 @@ _WINDOW = 2_000  # bytes of a talk
 
 
 class RunFolder:
+    languages = ("en",)
+
     def __init__(self, folder: Path) -> None:
         self._torch = need("torch", "train", "A run folder")
         transformers = need("transformers", "train", "A run folder")

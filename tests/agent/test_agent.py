@@ -24,6 +24,7 @@ class Says:
     """A generator that says what it is told, and remembers what it was asked."""
 
     name = "says"
+    languages = ("en",)
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
@@ -93,6 +94,13 @@ def test_who_asks_for_an_emotion_or_a_plan_gets_it(listener: Listener) -> None:
 def test_the_policy_has_its_say(listener: Listener) -> None:
     one = agent(listener, "so ?", policy=Policy((Rule(forbid=("sympathizing",)),)))
     assert one.reply(SAD).plan["sympathizing"] == 0
+
+
+def test_what_it_does_not_speak_it_says(listener: Listener) -> None:
+    one = agent(listener, "oh no .")
+    assert "الإنجليزية" in one.reply("مات كلبي الليلة الماضية").text
+    assert not one.generator.asked  # type: ignore[attr-defined]
+    assert one.reply("أريد أن أقتل نفسي").safety.action == "refer"
 
 
 def test_in_a_crisis_nothing_is_generated(listener: Listener) -> None:

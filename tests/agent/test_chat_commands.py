@@ -134,6 +134,7 @@ class Terminal:
 
     def __init__(self, arguments: list[str], home: Path) -> None:
         self._ours, theirs = pty.openpty()
+        self._shown = ""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "heartfelt", *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
             env=os.environ | {"XDG_STATE_HOME": str(home), "COLUMNS": "200", "TERM": "xterm"},
@@ -142,12 +143,14 @@ class Terminal:
         os.close(theirs)
 
     def until(self, mark: str) -> str:
-        found, deadline = "", time.monotonic() + 60
-        while mark not in found:
-            assert time.monotonic() < deadline, found
+        """What is shown up to and with the mark; the rest is kept for the next time."""
+        deadline = time.monotonic() + 60
+        while mark not in self._shown:
+            assert time.monotonic() < deadline, self._shown
             if select.select([self._ours], [], [], 1)[0]:
-                found += os.read(self._ours, 4096).decode(errors="replace")
-        return found
+                self._shown += os.read(self._ours, 4096).decode(errors="replace")
+        before, _, self._shown = self._shown.partition(mark)
+        return before + mark
 
     def type(self, line: str) -> None:
         self.send(f"{line}\n".encode())
