@@ -84,8 +84,10 @@ class Sheet:
             self._words[name] = self._filled(f"words.{name}", _any(ways))
         self._drop = self._compiled("drop", [_any(written.drop)]) if written.drop else None
         self._meant = list(written.spellings)
-        ways = [f"({_any(ways)})" for ways in written.spellings.values()]  # the group's number says which word
-        self._spellings = self._compiled("spellings", ways) if ways else None
+        ways = [
+            f"({_any(ways)})" for ways in written.spellings.values()
+        ]  # the group's number says which word
+        self._spellings = self._compiled("spellings", spelt) if spelt else None
         self._aside = [self._compiled(f"set_aside.{name}", said) for name, said in written.set_aside.items()]
         self._contexts = {
             name: [
@@ -106,7 +108,7 @@ class Sheet:
         about = {name for name in self._contexts if self._holds(name, said)}
         for phrases in self._aside:
             said = phrases.sub(" _ ", said)  # neither a word of a pattern nor the end of a sentence
-        found = {}
+        found: dict[str, str] = {}
         for group, patterns in zip(self.groups, self._patterns, strict=True):
             if not about.intersection(group.unless) and (hit := patterns.search(said)):
                 found.setdefault(group.reason, hit[0])
@@ -123,7 +125,10 @@ class Sheet:
     def _holds(self, name: str, said: str) -> bool:
         says, also, but_not = self._contexts[name]
         return bool(
-            says and says.search(said) and (not also or also.search(said)) and not (but_not and but_not.search(said))
+            says
+            and says.search(said)
+            and (not also or also.search(said))
+            and not (but_not and but_not.search(said))
         )
 
     def _compiled(self, where: str, patterns: Iterable[str]) -> re.Pattern[str]:

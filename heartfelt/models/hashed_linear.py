@@ -71,9 +71,7 @@ def fit(settings: Settings, texts: Sequence[str], labels: Sequence[int], classes
         return float(loss), np.append(features.T @ slope + settings.decay * weights, slope.sum())
 
     start = np.zeros((1 << settings.bits) + 1)
-    found = minimize(
-        surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}
-    ).x
+    found = minimize(surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}).x
     return HashedLinear(found[:-1].astype(np.float32), float(found[-1]))
 
 
@@ -86,7 +84,9 @@ def load(folder: Path) -> HashedLinear:
 
 def _features(texts: Sequence[str], size: int) -> sparse.csr_array:
     """(texts, size): what a text has, once each, and as long as any other text."""
-    places, ends, values = [], [0], []
+    places: list[int] = []
+    values: list[float] = []
+    ends = [0]
     for text in texts:
         found = {crc32(feature.encode()) % size for feature in _named(text)}
         places += found

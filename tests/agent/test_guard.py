@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heartfelt import Dialogue, Turn, corpora
-from heartfelt.agent import helplines, private
+from heartfelt.agent import helplines
 from heartfelt.agent.guard import CARE_TURNS, Guard, answers, sheet
 from heartfelt.agent.patterns import FOLDER, Sheet, plain
 from heartfelt.dialogue import Verdict
@@ -112,7 +112,9 @@ def test_wordings_change_from_turn_to_turn(guard: Guard) -> None:
 
 
 def test_every_reason_has_an_answer_and_every_answer_passes_the_guard(guard: Guard) -> None:
-    reasons = [f"crisis: {group.reason}" for name in ("crisis-en", "crisis-ar") for group in sheet(name).groups]
+    reasons = [
+        f"crisis: {group.reason}" for name in ("crisis-en", "crisis-ar") for group in sheet(name).groups
+    ]
     reasons += ["crisis: heard between the lines", "crisis earlier: danger", "identity question"]
     reasons += ["toxicity: slur", "reply: empty"]
     for reason in reasons:
@@ -130,7 +132,8 @@ def test_abuse_is_answered_with_a_line_for_it(guard: Guard) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["are you a robot?", "Are you a real therapist?", "r u human", "Who am I talking to?", "is this a bot", "هل أنت إنسان؟"],
+    ["are you a robot?", "Are you a real therapist?", "r u human", "Who am I talking to?", "is this a bot",
+     "هل أنت إنسان؟"],
 )  # fmt: skip
 def test_it_says_that_it_is_software(guard: Guard, text: str) -> None:
     dialogue = talk(text)
@@ -140,7 +143,9 @@ def test_it_says_that_it_is_software(guard: Guard, text: str) -> None:
     assert any(word in said for word in ("software", "program", "برنامج"))
 
 
-@pytest.mark.parametrize("text", ["Are you kidding?", "are you a morning person?", "My brother is a robot builder."])
+@pytest.mark.parametrize(
+    "text", ["Are you kidding?", "are you a morning person?", "My brother is a robot builder."]
+)
 def test_not_every_question_is_about_it(guard: Guard, text: str) -> None:
     assert guard.hear(talk(text)).action == "pass"
 
@@ -217,7 +222,7 @@ def test_off_says_so_and_still_masks() -> None:
         ("from 192.168.0.1", "from [IP address]"),
         ("my name is Ann Lee.", "my name is [name]."),
         ("رقمي ٠١٢٣٤٥٦٧٨٩٠", "رقمي [phone]"),
-        ("I was born in 1990 and earn 1 200 000 a year, 2019-2020", "I was born in 1990 and earn 1 200 000 a year, 2019-2020"),
+        ("born in 1990, earns 1 200 000, 2019-2020", "born in 1990, earns 1 200 000, 2019-2020"),
     ],
 )  # fmt: skip
 def test_private_data_is_masked(guard: Guard, text: str, masked: str) -> None:
@@ -270,7 +275,14 @@ def test_spelling_does_not_hide_anything() -> None:
     assert plain("dieeee") == "die"
 
 
-HUGE = ("a" * 10**6, "i want to " * 10**5, "1 " * 5 * 10**5, "a@" * 5 * 10**5, "a." * 5 * 10**5, "كلمة " * 2 * 10**5)
+HUGE = (
+    "a" * 10**6,
+    "i want to " * 10**5,
+    "1 " * 5 * 10**5,
+    "a@" * 5 * 10**5,
+    "a." * 5 * 10**5,
+    "كلمة " * 2 * 10**5,
+)
 
 
 @pytest.mark.parametrize("text", HUGE, ids=lambda text: text[:3])
