@@ -84,9 +84,8 @@ class Sheet:
             self._words[name] = self._filled(f"words.{name}", _any(ways))
         self._drop = self._compiled("drop", [_any(written.drop)]) if written.drop else None
         self._meant = list(written.spellings)
-        ways = [
-            f"({_any(ways)})" for ways in written.spellings.values()
-        ]  # the group's number says which word
+        # The number of the group that matched says which word was meant.
+        spelt = [f"({_any(ways)})" for ways in written.spellings.values()]
         self._spellings = self._compiled("spellings", spelt) if spelt else None
         self._aside = [self._compiled(f"set_aside.{name}", said) for name, said in written.set_aside.items()]
         self._contexts = {
