@@ -312,6 +312,14 @@ def test_recall_on_the_messages_that_we_tuned_on(guard: Guard) -> None:
     assert len(alarms) <= 0.05 * no
 
 
+@pytest.mark.xfail(reason="recall is .69: docs/safety.md lists what is missed", strict=True)
+def test_recall_on_messages_that_it_never_saw(guard: Guard) -> None:
+    misses, _, yes, _ = measured(guard, "test.csv")
+    low = wilson(yes - len(misses), yes).low
+    assert low is not None
+    assert low >= 0.90
+
+
 def test_false_alarms_on_what_people_say_on_any_other_day(guard: Guard, data: Path) -> None:
     said = [
         turn.text
@@ -321,4 +329,3 @@ def test_false_alarms_on_what_people_say_on_any_other_day(guard: Guard, data: Pa
     ]
     alarms = sum(bool(guard.crisis(text)) for text in said)
     assert alarms / len(said) <= 0.005
-    assert wilson(alarms, len(said)).low is not None
