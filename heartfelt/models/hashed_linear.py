@@ -90,7 +90,7 @@ def _features(texts: Sequence[str], size: int) -> sparse.csr_array:
     for text in texts:
         found = {crc32(feature.encode()) % size for feature in _named(text)}
         places += found
-        values += [len(found) ** -0.5] * len(found)
+        values += [max(len(found), 1) ** -0.5] * len(found)  # none in "?!"
         ends.append(len(places))
     return sparse.csr_array((values, places, ends), (len(texts), size))
 
