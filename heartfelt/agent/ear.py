@@ -1,4 +1,4 @@
-"""The guard's ear: hears a crisis between the lines, where no pattern says it. English; a quarter of a megabyte, no torch.
+"""The guard's ear: hears a crisis between the lines, where no pattern says it. English, a quarter of a megabyte.
 
 A linear model on hashed words, pairs and letters (heartfelt/models/hashed_linear.py), trained by
 recipes/guard/crisis-linear.cpu.yaml on messages of our own and, as what is no crisis, on ED's train split.
@@ -16,7 +16,9 @@ from heartfelt.models import hashed_linear
 from heartfelt.text import language_of
 
 FOLDER = Path(str(resources.files("heartfelt"))) / "assets" / "ear"
-LONGEST = 2_000  # characters that are read, half from the start and half from the end: longer texts are all noise
+LONGEST = (
+    2_000  # characters that are read, half from the start and half from the end: longer texts are all noise
+)
 
 
 class EarCard(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@
         text = guard.answer(dialogue, verdict)   # warm words, and where to turn
     guard.check(reply)                           # Verdict("replace", ("reply: claims to be human",))
 
-A crisis is found by patterns (what is said outright: crisis-en.yaml, crisis-ar.yaml) or by the ear (what is said between
-the lines: heartfelt/agent/ear.py). docs/safety.md says how well, and what it cannot do.
+A crisis is found by patterns (what is said outright: crisis-en.yaml, crisis-ar.yaml) or by the ear (what is said
+between the lines: heartfelt/agent/ear.py). docs/safety.md says how well, and what it cannot do.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from heartfelt.agent import helplines, private
-from heartfelt.agent.ear import Ear, shipped
+from heartfelt.agent.ear import shipped
 from heartfelt.agent.patterns import FOLDER, Sheet
 from heartfelt.dialogue import Dialogue, Value, Verdict
 from heartfelt.errors import BadData
@@ -110,7 +110,9 @@ class Guard:
 
 
 def _bare(contact: str) -> str:
-    return private.digits(contact) or contact.lower().removeprefix("https://").removeprefix("www.").rstrip("/")
+    return private.digits(contact) or contact.lower().removeprefix("https://").removeprefix("www.").rstrip(
+        "/"
+    )
 
 
 @cache

@@ -59,7 +59,11 @@ class Helplines(Value, frozen=True):
         lines = sorted(here.lines, key=lambda line: purpose not in line.purposes)
         shown = [f"- {_reach(line, say)}" for line in lines if {purpose, "suicide"} & set(line.purposes)]
         return "\n".join(
-            [say["danger here"].format(name, numbers), *shown[:2], say["elsewhere"].format(self.international.web)]
+            [
+                say["danger here"].format(name, numbers),
+                *shown[:2],
+                say["elsewhere"].format(self.international.web),
+            ]
         )
 
     def contacts(self) -> set[str]:
@@ -96,7 +100,7 @@ def _reach(line: Line, say: Mapping[str, str]) -> str:
 
 
 def country_of(locale: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The country's code in a locale: "en_GB.UTF-8" → "GB". None where a locale has a language alone, or there is none."""
+    """The country's code in a locale: "en_GB.UTF-8" → "GB". None where a locale has none."""
     if locale:
         named = locale.upper() if len(locale) == 2 else locale
     else:

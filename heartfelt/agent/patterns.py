@@ -83,10 +83,10 @@ class Sheet:
         for name, ways in written.words.items():  # a word may be made of those above it
             self._words[name] = self._filled(f"words.{name}", _any(ways))
         self._drop = self._compiled("drop", [_any(written.drop)]) if written.drop else None
-        self._spellings = [
-            (self._compiled(f"spellings.{word}", [_any(ways)]), word)
-            for word, ways in written.spellings.items()
-        ]
+        self._meant = list(written.spellings)
+        # The number of the group that matched says which word was meant.
+        spelt = [f"({_any(ways)})" for ways in written.spellings.values()]
+        self._spellings = self._compiled("spellings", spelt) if spelt else None
         self._aside = [self._compiled(f"set_aside.{name}", said) for name, said in written.set_aside.items()]
         self._contexts = {
             name: [
@@ -95,7 +95,8 @@ class Sheet:
             ]
             for name, context in written.contexts.items()
         }
-        self._groups = [(group, self._compiled(group.reason, group.patterns)) for group in written.groups]
+        self.groups = written.groups
+        self._patterns = [self._compiled(group.reason, group.patterns) for group in written.groups]
         for group in written.groups:
             if unknown := sorted(set(group.unless) - set(written.contexts)):
                 raise BadData(f"{path}: {group.reason}: there is no context {', '.join(unknown)}")
@@ -106,8 +107,8 @@ class Sheet:
         about = {name for name in self._contexts if self._holds(name, said)}
         for phrases in self._aside:
             said = phrases.sub(" _ ", said)  # neither a word of a pattern nor the end of a sentence
-        found = {}
-        for group, patterns in self._groups:
+        found: dict[str, str] = {}
+        for group, patterns in zip(self.groups, self._patterns, strict=True):
             if not about.intersection(group.unless) and (hit := patterns.search(said)):
                 found.setdefault(group.reason, hit[0])
         return found
@@ -115,14 +116,18 @@ class Sheet:
     def read(self, text: str) -> str:
         """The plain text as this sheet's patterns see it."""
         said = plain(text)
-        for spelling, word in self._spellings:
-            said = spelling.sub(word, said)
+        if self._spellings:
+            for _ in range(2):  # "killin my self": the second needs the first
+                said = self._spellings.sub(lambda hit: self._meant[(hit.lastindex or 1) - 1], said)
         return " ".join(self._drop.sub("", said).split()) if self._drop else said
 
     def _holds(self, name: str, said: str) -> bool:
         says, also, but_not = self._contexts[name]
         return bool(
-            says and says.search(said) and (not also or also.search(said)) and not (but_not and but_not.search(said))
+            says
+            and says.search(said)
+            and (not also or also.search(said))
+            and not (but_not and but_not.search(said))
         )
 
     def _compiled(self, where: str, patterns: Iterable[str]) -> re.Pattern[str]:
@@ -141,7 +146,8 @@ class Sheet:
                 raise BadData(f"{self._path}: {where}: there is no {{{name[1]}}} above; there is {known}")
             return self._words[name[1]]
 
-        return re.sub(r" ?\{([a-z_]+)\}", lambda m: meaning(m) if m[1] == "rest" else m[0][: -len(m[1]) - 2] + meaning(m), pattern).replace(" ... ", _GAP)
+        pattern = pattern.replace(" {rest}", "{rest}")  # its words bring their own spaces
+        return re.sub(r"\{([a-z_]+)\}", meaning, pattern).replace(" ... ", _GAP)
 
 
 def _any(ways: str) -> str:

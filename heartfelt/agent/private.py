@@ -16,10 +16,14 @@ _STREET = (
 
 
 def mask(text: str) -> str:
-    """The text with e-mails, links, cards, accounts, addresses, phone numbers and told names replaced by what they are."""
+    """The text with e-mails, links, cards, accounts, addresses, phone numbers and told names named, not shown."""
     for name, form, holds in _FORMS:
-        text = form.sub(lambda hit, name=name, holds=holds: f"[{name}]" if holds(hit[0]) else hit[0], text)
+        text = _replaced(text, name, form, holds)
     return _NAMED.sub(r"\1[name]", text)
+
+
+def _replaced(text: str, name: str, form: re.Pattern[str], holds: Callable[[str], bool]) -> str:
+    return form.sub(lambda hit: f"[{name}]" if holds(hit[0]) else hit[0], text)
 
 
 def contacts(text: str) -> list[str]:
@@ -71,15 +75,15 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = tuple(
     (name, re.compile(form, re.IGNORECASE), holds)
     for name, form, holds in (
         ("e-mail", rf"{_FRESH}[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}", _always),
-        ("e-mail", rf"{_FRESH}[\w.+-]{{1,64}} ?(?:\[at\]|\(at\)) ?[\w-]{{1,63}} ?(?:\.|\[dot\]|\(dot\)) ?\w{{1,63}}", _always),
+        ("e-mail", rf"{_FRESH}[\w.+-]{{1,64}} ?(?:\[at\]|\(at\)) ?[\w-]{{1,63}} ?(?:\.|\[dot\]|\(dot\)) ?\w{{1,63}}", _always),  # noqa: E501
         ("link", r"\b(?:(?:https?|ftp)://|www\.)\S{1,2000}(?<=[\w/])", _always),
-        ("link", rf"{_FRESH}(?:[\w-]{{1,63}}\.){{1,8}}(?:com|org|net|edu|gov|io|me|co|app|dev|info)\b(?:/\S{{0,2000}}\b)?(?!@)", _always),
+        ("link", rf"{_FRESH}(?:[\w-]{{1,63}}\.){{1,8}}(?:com|org|net|edu|gov|io|me|co|app|dev|info)\b(?:/\S{{0,2000}}\b)?(?!@)", _always),  # noqa: E501
         ("account", r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?\b", _iban),
         ("card", rf"(?<!\w)\d(?:[ -]?\d){{12,18}}{_NUMBER_ENDS}", _luhn),
         ("social security number", rf"(?<!\w)\d{{3}}-\d{{2}}-\d{{4}}{_NUMBER_ENDS}", _always),
         ("IP address", r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)", _ipv4),
-        ("IP address", r"(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])|(?<![\w:])(?:[0-9a-f]{1,4}:){1,6}:[0-9a-f]{1,4}\b", _always),
-        ("address", rf"\b\d{{1,5}}[a-z]? (?:[\w'.]{{1,30}} ){{1,3}}(?:{_STREET})\b\.?(?:,? (?:apt|apartment|flat|unit|suite|#)\.? ?\w+)?", _always),
+        ("IP address", r"(?<![\w:])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])|(?<![\w:])(?:[0-9a-f]{1,4}:){1,6}:[0-9a-f]{1,4}\b", _always),  # noqa: E501
+        ("address", rf"\b\d{{1,5}}[a-z]? (?:[\w'.]{{1,30}} ){{1,3}}(?:{_STREET})\b\.?(?:,? (?:apt|apartment|flat|unit|suite|#)\.? ?\w+)?", _always),  # noqa: E501
         ("address", r"\d{1,4}\s+شارع(?:\s+\w+){1,3}|شارع(?:\s+[^\W\d]+){1,3}[\s،,]+(?:رقم\s+)?\d{1,4}", _always),
         ("phone", rf"(?<![\w.,])(?:\+|00)?\(?\d(?:[\s().–-]{{0,2}}\d){{6,14}}{_NUMBER_ENDS}", _phone),
     )

@@ -84,11 +84,13 @@ def load(folder: Path) -> HashedLinear:
 
 def _features(texts: Sequence[str], size: int) -> sparse.csr_array:
     """(texts, size): what a text has, once each, and as long as any other text."""
-    places, ends, values = [], [0], []
+    places: list[int] = []
+    values: list[float] = []
+    ends = [0]
     for text in texts:
         found = {crc32(feature.encode()) % size for feature in _named(text)}
         places += found
-        values += [len(found) ** -0.5] * len(found)
+        values += [max(len(found), 1) ** -0.5] * len(found)  # none in "?!"
         ends.append(len(places))
     return sparse.csr_array((values, places, ends), (len(texts), size))
 

@@ -14,7 +14,9 @@ from heartfelt.models import hashed_linear
 from heartfelt.training.crisis import speakers
 from heartfelt.training.run import Run
 
-SHARE = 0.0025  # of ED valid's speaker turns; the patterns take less than this, and both together may take .005
+SHARE = (
+    0.0025  # of ED valid's speaker turns; the patterns take less than this, and both together may take .005
+)
 
 
 def export_ear(run: Run, to: Path, data: Path | None = None, share: float = SHARE) -> Path:
