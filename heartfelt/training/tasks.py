@@ -16,7 +16,7 @@ from heartfelt.errors import UnknownName
 from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
 from heartfelt.text import same_key
-from heartfelt.training.crisis import messages
+from heartfelt.training.crisis import messages, own_messages, told_outright
 from heartfelt.training.small_talk import daily_dialogues, small_talk, split_of
 
 SPLITS = ("train", "valid", "test")
@@ -203,14 +203,19 @@ def everything(split: str, data: Path | None) -> Iterator[Item]:
 
 
 def listening(split: str, data: Path | None) -> Iterator[Item]:
-    """What the shipped encoder learns: everything, whether a message wants empathy, and labels of film talk.
+    """What the shipped encoder learns: everything, whether a message wants empathy or help, and labels of film talk.
 
     Items without a label are there for a teacher to label; without one, the engine leaves them out.
     """
     for item in everything(split, data):
         if "emotion" in item.labels:  # all that ED's speakers say is felt
             item = item._replace(labels={**item.labels, "neutral": "felt"})
+            if len(item.turns) == 1 and not told_outright(item.text):
+                item.labels["crisis"] = "no"
         yield item
+    for message in own_messages(split):
+        felt = {"neutral": "felt", "crisis": "yes"} if message.crisis else {"crisis": "no"}
+        yield Item(message.name, 0, (message.text,), felt)
     yield from _prompts(small_talk(split, data))
     for dialogue in daily_dialogues(split, data):
         turns = dialogue.turns
@@ -279,8 +284,14 @@ TASKS: dict[str, Task] = {
         ),
         Task(
             "listening",
-            "everything, the neutral gate, and labels of film talk: the shipped encoder",
-            {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS, "neutral": ("felt", "plain")},
+            "everything, the neutral gate, whether somebody needs help, and labels of film talk: the shipped encoder",
+            {
+                "emotion": EMOTIONS,
+                "label": LABELS,
+                "plan": LABELS,
+                "neutral": ("felt", "plain"),
+                "crisis": ("no", "yes"),
+            },
             listening,
         ),
     )
