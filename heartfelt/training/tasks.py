@@ -203,10 +203,7 @@ def everything(split: str, data: Path | None) -> Iterator[Item]:
 
 
 def listening(split: str, data: Path | None) -> Iterator[Item]:
-    """What the shipped encoder learns: everything, whether a message wants empathy or help, and labels of film talk.
-
-    Items without a label are there for a teacher to label; without one, the engine leaves them out.
-    """
+    """What the shipped encoder learns: everything, whether a message wants empathy or help, and labels of film talk."""
     for item in everything(split, data):
         if "emotion" in item.labels:  # all that ED's speakers say is felt
             item = item._replace(labels={**item.labels, "neutral": "felt"})
@@ -227,11 +224,10 @@ def listening(split: str, data: Path | None) -> Iterator[Item]:
                 labels = {"neutral": _daily_feeling(shown[-1])}
                 yield Item(f"dd-{dialogue.id}", end - 1, tuple(turn.text for turn in shown), labels)
     if split == "train":
-        for part in corpora.find("edos").splits:
-            for dialogue in corpora.load("edos", part, data=data, faults=Faults()):
-                last = dialogue.turns[-1]
-                labels = {"label": last.label} if part == "mturk" and last.label in LABELS else {}
-                yield Item(f"edos-{part}-{dialogue.id}", 0, (last.text,), labels)
+        for dialogue in corpora.load("edos", "mturk", data=data, faults=Faults()):
+            last = dialogue.turns[-1]
+            if last.label in LABELS:
+                yield Item(f"edos-{dialogue.id}", 0, (last.text,), {"label": last.label})
 
 
 def crisis(split: str, data: Path | None) -> Iterator[Item]:
