@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from heartfelt.agent.guard import Guard
 
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.chat import Chat, load_talk
 from heartfelt.agent.generator import Decoding, Wish
+from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Listener, as_dialogue
 from heartfelt.agent.policy import Policy, Rule
 from heartfelt.agent.rank import Weights, echo, rank
