@@ -46,7 +46,7 @@ class Agent:
     ) -> None:
         self.generator = generator
         self.listener = listener or shipped()
-        self.guard = guard or Guard()
+        self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or Policy()
         self.settings = settings or Settings()
 

@@ -28,6 +28,7 @@ class Card(msgspec.Struct, frozen=True):
     max_tokens: int
     pad_id: int
     sha256: str  # of encoder.onnx
+    thresholds: dict[str, float] = {}  # head → from which chance of its last label on it is said to hold
 
 
 def read_card(folder: Path) -> Card:

@@ -7,10 +7,10 @@
     guard.check(reply)                           # Verdict("replace", ("reply: claims to be human",))
 
 A crisis is found by patterns (what is said outright: crisis-en.yaml, crisis-ar.yaml) or by the ear (what is said
-between the lines: heartfelt/agent/ear.py). docs/safety.md says how well, and what it cannot do.
+between the lines: the encoder's crisis head). docs/safety.md says how well, and what it cannot do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Self
 
@@ -18,7 +18,7 @@ import msgspec
 import yaml
 
 from heartfelt.agent import helplines, private
-from heartfelt.agent.ear import shipped
+from heartfelt.agent.listen import shipped
 from heartfelt.agent.patterns import FOLDER, Sheet
 from heartfelt.dialogue import Dialogue, Value, Verdict
 from heartfelt.errors import BadData
@@ -41,12 +41,12 @@ class Answer(Value, frozen=True):
 
 
 class Guard:
-    def __init__(self, locale: str | None = None, ear: bool = True) -> None:
+    def __init__(self, locale: str | None = None, ear: Callable[[str], bool] | bool = True) -> None:
         """locale: where the person is ("GB", "ar_EG"); else the environment says, else nobody.
-        ear: False to go by patterns alone."""
+        ear: what hears a crisis where no pattern does; the shipped encoder, or another one; False: patterns alone."""
         self._on = True
         self._country = helplines.country_of(locale)
-        self._ear = shipped() if ear else None
+        self._ear = ear if callable(ear) else shipped().needs_help if ear else None
 
     @classmethod
     def off(cls) -> Self:

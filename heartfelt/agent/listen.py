@@ -22,6 +22,9 @@ from heartfelt.labels import GROUPS
 from heartfelt.text import language_of
 
 WINDOW = 8  # turns of context, the most that ED's dialogues have
+_LONGEST = (
+    2_000  # characters of a message in which a cry for help is heard, half from its start, half from its end
+)
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 
@@ -91,6 +94,16 @@ class Listener:
             )
             for i in range(len(dialogues))
         ]
+
+    def needs_help(self, text: str) -> bool:
+        """Does an English message, by itself, sound as if somebody needed help now? The guard asks, beside its patterns."""
+        threshold = self._encoder.card.thresholds.get("crisis")
+        if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
+            return False
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+        chances, _ = self._encoder([[text]])
+        return bool(chances["crisis"][0, -1] >= threshold)
 
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Generator
 from heartfelt.agent.guard import Guard
-from heartfelt.agent.listen import SHIPPED, Listener
+from heartfelt.agent.listen import SHIPPED, Listener, shipped
 from heartfelt.agent.policy import Policy
 from heartfelt.agent.policy import load as load_policy
 from heartfelt.errors import MissingData
@@ -27,10 +27,11 @@ def load(
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; or an adapter
     (.gguf) over the base weights. guard: False takes the guard away, and every reply says so."""
+    listener = Listener(encoder) if encoder else shipped()
     return Agent(
         generator(backend),
-        Listener(encoder) if encoder else None,
-        Guard(locale) if guard else Guard.off(),
+        listener,
+        Guard(locale, listener.needs_help) if guard else Guard.off(),
         load_policy(policy) if policy else Policy(),
         settings,
     )

@@ -21,7 +21,6 @@ from heartfelt.errors import MissingExtra, UnknownName
 MODELS: dict[str, str] = {
     "majority": "heartfelt.models.majority",
     "naive_bayes": "heartfelt.models.naive_bayes",
-    "hashed_linear": "heartfelt.models.hashed_linear",
     "fasttext": "heartfelt.models.fasttext",
     "listener_lm": "heartfelt.models.listener_lm",
     "encoder_classifier": "heartfelt.models.encoder_classifier",

@@ -135,10 +135,6 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
         from heartfelt.training.gate import export_gate
 
         made = export_gate(run, to, data)
-    elif run.recipe.model == "hashed_linear":
-        from heartfelt.training.ear import export_ear
-
-        made = export_ear(run, to, data)
     elif run.recipe.model == "listener_lm":
         from heartfelt.training.adapter import export_adapter
 

@@ -47,7 +47,7 @@ def listener(tiny_encoder: Path) -> Listener:
 
 
 def agent(listener: Listener, *texts: str, **others: object) -> Agent:
-    return Agent(Says(*texts), listener, Guard("GB"), **others)  # type: ignore[arg-type]
+    return Agent(Says(*texts), listener, Guard("GB", listener.needs_help), **others)  # type: ignore[arg-type]
 
 
 def test_what_was_heard_and_planned_is_what_the_generator_is_asked(listener: Listener) -> None:

@@ -31,7 +31,7 @@ TALKS = [
 
 @pytest.fixture
 def agent(tiny_encoder: Path) -> Agent:
-    return Agent(Says("oh no .", "so ?"), Listener(tiny_encoder), Guard("GB"))
+    return Agent(Says("oh no .", "so ?"), Listener(tiny_encoder), Guard("GB", ear=False))
 
 
 def test_every_listener_turn_is_answered(agent: Agent, tmp_path: Path) -> None:
