@@ -96,7 +96,7 @@ class Listener:
         ]
 
     def needs_help(self, text: str) -> bool:
-        """Does an English message, by itself, sound as if somebody needed help now? The guard asks, beside its patterns."""
+        """Does an English message, by itself, sound as if somebody needed help? The guard asks, beside its patterns."""
         threshold = self._encoder.card.thresholds.get("crisis")
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
             return False

@@ -16,21 +16,24 @@ from tests.training.conftest import torch_is_here as torch_is_here
 ROWS = (
     (
         "i am so sad . my dog died",
-        {"emotion": "sad", "label": "sad", "plan": "sympathizing", "neutral": "felt"},
+        {"emotion": "sad", "label": "sad", "plan": "sympathizing", "neutral": "felt", "crisis": "no"},
     ),
     (
         "i am so happy . i won the game",
-        {"emotion": "joyful", "label": "joyful", "plan": "questioning", "neutral": "felt"},
+        {"emotion": "joyful", "label": "joyful", "plan": "questioning", "neutral": "felt", "crisis": "no"},
     ),
-    ("what did you say ?", {"label": "questioning", "neutral": "plain"}),
+    ("what did you say ?", {"label": "questioning", "neutral": "plain", "crisis": "no"}),
+    ("so new so", {"crisis": "yes"}),  # the tiny vocabulary has no word for it
 )
-HEADS = {"emotion": EMOTIONS, "label": LABELS, "plan": LABELS, "neutral": ("felt", "plain")}
+HEADS = {
+    "emotion": EMOTIONS, "label": LABELS, "plan": LABELS, "neutral": ("felt", "plain"), "crisis": ("no", "yes"),
+}  # fmt: skip
 
 
 def rows(split: str, data: Path | None) -> Iterator[tasks.Item]:
-    for i in range({"train": 60, "valid": 6, "test": 6}[split]):
-        text, labels = ROWS[i % 3]
-        yield tasks.Item(f"{split}{i}", 0, (text + " today" * (i % 4),), labels)
+    for i in range({"train": 80, "valid": 8, "test": 8}[split]):
+        text, labels = ROWS[i % 4]
+        yield tasks.Item(f"{split}{i}", 0, (text + " today" * (i % 5 % 4),), labels)
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +46,13 @@ def tiny_encoder(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     )
     settings: dict[str, Any] = {"checkpoint": str(tiny_bert), "max_tokens": 48}
     folder = tmp_path_factory.mktemp("encoder")
+    # ED's speakers, by whom the threshold is fitted: none of them needs help.
+    said = [(f"d{i}", ROWS[i % 3][0]) for i in range(12)]
     try:
+        patch = pytest.MonkeyPatch()
+        patch.setattr("heartfelt.training.export.speakers", lambda split, data: iter(said))
         engine.train(Recipe("tiny", "encoder_classifier", settings, training), folder / "run")
         return export(Run(folder / "run"), folder / "out", int8=False)
     finally:
+        patch.undo()
         del tasks.TASKS["tiny"]

@@ -44,9 +44,23 @@ def test_a_label_is_of_the_last_turn_and_the_rest_is_of_the_context(tiny_encoder
     assert heard.label == pytest.approx(alone.label, abs=1e-4)
     assert heard.emotion != pytest.approx(alone.emotion, abs=1e-4)
     # Of a long talk, only its last turns are heard.
-    long = Dialogue("d", (*(Turn("speaker", HAPPY) for _ in range(5)), *dialogue.turns, *dialogue.turns))
-    short = Dialogue("d", long.turns[-4:])
+    long = Dialogue("d", (*(Turn("speaker", HAPPY) for _ in range(5)), *dialogue.turns * 4))
+    short = Dialogue("d", long.turns[-8:])
     assert listener([long])[0].emotion == pytest.approx(listener([short])[0].emotion, abs=1e-4)
+
+
+def test_who_needs_help_is_heard_above_the_threshold(tiny_encoder: Path, tmp_path: Path) -> None:
+    listener = Listener(tiny_encoder)
+    assert listener.needs_help("so new so")
+    assert not any(map(listener.needs_help, (SAD, HAPPY, PLAIN, "", "  ", "أنا بخير")))
+    assert listener.needs_help("so new so " + "today " * 2_000) == listener.needs_help(
+        "so new so " + "today " * 900
+    )
+    shutil.copytree(tiny_encoder, tmp_path / "without")
+    card = json.loads((tmp_path / "without" / "encoder.json").read_text())
+    del card["thresholds"]
+    (tmp_path / "without" / "encoder.json").write_text(json.dumps(card))
+    assert not Listener(tmp_path / "without").needs_help("so new so")
 
 
 def test_vectors_have_length_one(tiny_encoder: Path) -> None:
