@@ -11,7 +11,7 @@ from heartfelt.agent.patterns import FOLDER, Sheet
 from heartfelt.files import Faults
 from heartfelt.training.small_talk import split_of
 
-_EXAMPLES_COUNT = 3  # there are ten times as many turns of ED
+_EXAMPLES_COUNT = 2  # there are ten times as many turns of ED
 _SHARE = 2  # one turn of ED in so many
 
 

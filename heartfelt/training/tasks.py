@@ -216,7 +216,11 @@ def listening(split: str, data: Path | None) -> Iterator[Item]:
     yield from _prompts(small_talk(split, data))
     for dialogue in daily_dialogues(split, data):
         turns = dialogue.turns
-        for end in {1, 1 + crc32(dialogue.id.encode()) % len(turns)}:  # the opening, and one turn further on
+        chance = crc32(dialogue.id.encode())
+        for end in {
+            1,
+            1 + chance % len(turns) if chance % 3 == 0 else 1,
+        }:  # the opening; of a third, one further on
             shown = turns[max(0, end - 4) : end]
             feelings = {_daily_feeling(turn) for turn in shown}
             # Plain now, but moved before: that could be called either way.
