@@ -31,7 +31,7 @@ def main() -> None:
     asked = parser.parse_args()
     for what, guard in (("patterns and ear", Guard("US")), ("patterns alone", Guard("US", ear=False))):
         print(f"== {what}")
-        for name in ("dev", "test"):
+        for name in ("dev", "test", "blind"):
             for side, word in (("yes", "recall"), ("no", "false alarms")):
                 for language in ("en", "ar", None):
                     chosen = [
@@ -41,17 +41,17 @@ def main() -> None:
                     ]
                     hits = sum(bool(guard.crisis(row["text"])) for row in chosen)
                     print(f"{name} {word} {language or 'all'}: {share(hits, len(chosen))[0]}")
-        kinds = sorted({row["kind"] for row in rows("test") if row["crisis"] == "yes"})
+        kinds = sorted({row["kind"] for row in rows("blind") if row["crisis"] == "yes"})
         for kind in kinds:
-            chosen = [row for row in rows("test") if row["crisis"] == "yes" and row["kind"] == kind]
+            chosen = [row for row in rows("blind") if row["crisis"] == "yes" and row["kind"] == kind]
             hits = sum(bool(guard.crisis(row["text"])) for row in chosen)
-            print(f"test recall {kind}: {hits}/{len(chosen)}")
+            print(f"blind recall {kind}: {hits}/{len(chosen)}")
         if asked.data:
             said = [text for _, text in speakers("test", asked.data)]
             print(f"ED test: {share(sum(bool(guard.crisis(text)) for text in said), len(said))[0]}")
     if asked.misses:
         guard = Guard("US")
-        for row in rows("test"):
+        for row in rows("blind"):
             if bool(guard.crisis(row["text"])) != (row["crisis"] == "yes"):
                 word = "missed" if row["crisis"] == "yes" else "false alarm"
                 print(word, row["id"], row["kind"], row["text"])

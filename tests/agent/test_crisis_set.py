@@ -16,16 +16,17 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(("name", "least"), [("dev.csv", 120), ("test.csv", 200)])
+@pytest.mark.parametrize(("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 400)])
 def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -> None:
     found = rows(name)
     assert len(found) >= least
     sides = Counter(row["crisis"] for row in found)
     assert set(sides) == {"yes", "no"}
     assert abs(sides["yes"] - sides["no"]) < 0.05 * len(found)
-    assert all(language_of(row["text"]) == row["language"] for row in found)
+    other = [row["id"] for row in found if language_of(row["text"]) != row["language"]]
+    assert len(other) <= (name == "blind.csv")  # which has one in Arabic with Latin letters
 
 
 def test_no_message_occurs_twice() -> None:
-    texts = [normalized(row["text"]) for name in ("dev.csv", "test.csv") for row in rows(name)]
+    texts = [normalized(row["text"]) for name in ("dev.csv", "test.csv", "blind.csv") for row in rows(name)]
     assert len(set(texts)) == len(texts)
