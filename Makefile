@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+LIGHT := .venv-chat
 
 .PHONY: help setup test check format docs bench chat clean
 help:  ## what the chores are
@@ -35,8 +36,13 @@ docs: $(READY)  ## write the generated pages anew
 bench: $(READY)  ## measure speed and memory, as ratios
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-chat:  ## (comes with the agent)
-	@echo "make chat comes with the agent; until then: $(BIN)/heartfelt corpora list"
+chat: $(LIGHT)/.ready  ## talk to it: a set-up of its own, without torch
+	@$(LIGHT)/bin/heartfelt chat
+
+$(LIGHT)/.ready: pyproject.toml constraints.txt
+	@test -x $(LIGHT)/bin/python || $(PYTHON) -m venv $(LIGHT)
+	@$(LIGHT)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[chat]'
+	@touch $(LIGHT)/.ready
 
 clean:  ## remove .venv and caches
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache build dist
+	rm -rf .venv $(LIGHT) .pytest_cache .ruff_cache .mypy_cache .import_linter_cache build dist
