@@ -38,6 +38,15 @@ def same_key(text: str) -> str:
     return "".join(char for char in normalized(text) if char.isalnum()) or " ".join(text.split())
 
 
+def readable(text: str) -> str:
+    """The same without lone surrogates, which no file and no terminal takes; pairs of them are joined."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…؟])\s+")
 
 

@@ -29,6 +29,9 @@ ONLY_ENGLISH = {
 }
 
 
+EMPTY = Verdict("replace", ("reply: empty",))
+
+
 class Settings(msgspec.Struct, frozen=True):
     candidates: int = 4  # replies to choose among; with one, it is streamed as it grows
     decoding: Decoding = Decoding()
@@ -80,20 +83,22 @@ class Agent:
         with clock("recognise"):
             (felt,) = self.listener([dialogue])
         emotions = {emotion: 1.0} if emotion else felt.emotion
-        plans = {plan: 1.0} if plan else self.plan(dialogue, felt)
+        plans = {plan: 1.0} if plan else self.plan(dialogue, felt, emotions)
         wish = Wish(emotion or _feeling(felt), max(plans, key=lambda label: plans[label]) if plans else None)
         # What a corpus or an earlier reply says of the emotion is not what was heard.
         known = msgspec.structs.replace(dialogue, emotion=wish.emotion)
         return self._respond(known, wish, emotions, plans, verdict, clock, heard)
 
-    def plan(self, dialogue: Dialogue, felt: Heard) -> dict[str, float]:
+    def plan(
+        self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None
+    ) -> dict[str, float]:
         """What the reply should do: the planner's chances, as far as this is no small talk; and the policy's say."""
         if not felt.plan:
             return {NEUTRAL: 1.0} if felt.neutral > SMALL_TALK else {}
         mixed = {label: (1 - felt.neutral) * chance for label, chance in felt.plan.items()}
         mixed[NEUTRAL] = mixed.get(NEUTRAL, 0.0) + felt.neutral
         number = 1 + sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
-        return self.policy.steer(mixed, number, felt.emotion)
+        return self.policy.steer(mixed, number, emotions or felt.emotion)
 
     def _respond(
         self,
@@ -105,56 +110,63 @@ class Agent:
         clock: "Clock",
         heard: Callable[[str], None] | None,
     ) -> Reply:
+        ranked: list[Candidate]
         if self.settings.candidates == 1 and heard:
             with clock("respond"):
-                text = self._streamed(dialogue, wish, heard)
+                text, refused = self._streamed(dialogue, wish, heard)
             ranked = [Candidate(text)] if text else []
         else:
             with clock("respond"):
                 found = self.generator.say(dialogue, wish, self.settings.candidates, self.settings.decoding)
             with clock("rank"):
                 ranked = rank(self.listener, dialogue, wish, found, self.settings.weights)
-        with clock("guard"):
-            text, verdict = self._fit_to_send(dialogue, ranked, verdict)
-        if heard and not (self.settings.candidates == 1 and ranked):
-            heard(text)
+            with clock("guard"):
+                text, refused = self._fit_to_send(ranked)
+            if heard and text:
+                heard(text)
+        if not text:
+            text = self.guard.answer(dialogue, refused)
+            if heard:
+                heard(text)
         return Reply(
-            text, emotions, plans, candidates=tuple(ranked), safety=verdict, model=self.generator.name,
-            timings=clock.times,
+            text, emotions, plans, candidates=tuple(ranked),
+            safety=verdict if refused.action == "pass" else refused,
+            model=self.generator.name, timings=clock.times,
         )  # fmt: skip
 
-    def _fit_to_send(
-        self, dialogue: Dialogue, ranked: list[Candidate], verdict: Verdict
-    ) -> tuple[str, Verdict]:
-        """The best reply that the guard lets pass, or what it says in place of one."""
-        refused = self.guard.check("")
+    def _fit_to_send(self, ranked: list[Candidate]) -> tuple[str, Verdict]:
+        """The best reply that the guard lets pass; or none, and why."""
+        refused = EMPTY
         for candidate in ranked:
             judged = self.guard.check(candidate.text)
             if judged.action == "pass":
-                return candidate.text, verdict
+                return candidate.text, judged
             refused = judged
-        return self.guard.answer(dialogue, refused), refused
+        return "", refused
 
-    def _streamed(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None]) -> str:
+    def _streamed(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None]) -> tuple[str, Verdict]:
         """One reply, handed on sentence by sentence; it ends before a sentence that the guard keeps back."""
-        given, grown, stopped = 0, "", False
+        given, grown, refused = 0, "", Verdict()
+
+        def hand_on(upto: int) -> None:
+            nonlocal given, refused
+            if refused.action == "pass" and upto > given:
+                refused = self.guard.check(grown[:upto])
+                if refused.action == "pass":
+                    heard(grown[given:upto])
+                    given = upto
 
         def take(piece: str) -> None:
-            nonlocal given, grown, stopped
-            grown += piece
+            nonlocal grown
+            grown = (grown + piece).lstrip()
             parts = sentences(grown)
-            whole = grown[: len(grown.rstrip()) - len(parts[-1])] if len(parts) > 1 else ""
-            if not stopped and len(whole) > given:
-                stopped = self.guard.check(whole).action != "pass"
-                if not stopped:
-                    heard(whole[given:])
-                    given = len(whole)
+            if len(parts) > 1:
+                hand_on(len(grown.rstrip()) - len(parts[-1]))
 
-        text = self.generator.stream(dialogue, wish, take, self.settings.decoding)
-        if not stopped and self.guard.check(text).action == "pass":
-            heard(text[given:])
-            return text
-        return text[:given].strip()
+        self.generator.stream(dialogue, wish, take, self.settings.decoding)
+        hand_on(len(grown.rstrip()))
+        text = grown[:given].strip()
+        return text, refused if text or refused.action != "pass" else EMPTY
 
 
 class Clock:

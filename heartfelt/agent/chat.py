@@ -67,10 +67,10 @@ class Chat:
     def _keep(self) -> None:
         if self.kept is None:
             return
-        if self.dialogue is None:
-            self.kept.unlink(missing_ok=True)
-        else:
+        if self.dialogue is not None:
             _write(self.kept, self.dialogue)
+        elif self.kept == history():  # ours to remove; a file that somebody named is not
+            self.kept.unlink(missing_ok=True)
 
 
 def history() -> Path:
@@ -80,17 +80,22 @@ def history() -> Path:
 
 
 def load_talk(path: Path) -> Dialogue:
-    """A talk that was saved: the first dialogue of a file."""
+    """A talk that was saved: a file with one dialogue, whose last word is the listener's."""
     try:
-        line = path.read_text(encoding="utf-8").partition("\n")[0]
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except FileNotFoundError:
         raise MissingData(f"There is no talk at {path} to go on with") from None
     except UnicodeDecodeError:
         raise BadData(f"{path} is not a saved talk") from None
+    if len(lines) != 1:
+        raise BadData(f"{path} is not a saved talk: it has {len(lines)} lines, not one dialogue")
     try:
-        return Dialogue.from_json(line)
+        talk = Dialogue.from_json(lines[0])
     except InvalidValue as problem:
         raise BadData(f"{path} is not a saved talk: {problem}") from None
+    if [turn.speaker for turn in talk.turns] != [SPEAKER, LISTENER] * (len(talk.turns) // 2):
+        raise BadData(f"{path} is not a saved talk: speaker and listener do not take turns")
+    return talk
 
 
 def _write(path: Path, dialogue: Dialogue) -> None:

@@ -1,6 +1,5 @@
 """The commands `heartfelt chat` and `heartfelt reply`."""
 
-import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -186,7 +185,12 @@ class Session:
     def save(self, path: str) -> None:
         if not path:
             raise InvalidValue("Name a file: /save talk.jsonl")
-        target = Path(shlex.split(path)[0] if path[0] in "\"'" else path).expanduser()
+        try:
+            target = Path(path.strip("\"'")).expanduser()
+        except RuntimeError:  # ~nobody
+            raise InvalidValue(f"There is no such place: {path}") from None
+        if not target.name or "\0" in path:
+            raise InvalidValue(f"There is no such place: {printable(path)}")
         self.chat.save(target)
         self._show(f"(saved in {target})", "dim")
 

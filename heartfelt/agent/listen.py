@@ -11,20 +11,20 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from msgspec import field
 
 from heartfelt.agent.encoder import Encoder
 from heartfelt.agent.gate import Gate
-from heartfelt.dialogue import SPEAKER, Dialogue, Turn, Value
+from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn, Value
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.labels import GROUPS
-from heartfelt.text import language_of
+from heartfelt.text import language_of, readable
 
 WINDOW = 8  # turns of context, the most that ED's dialogues have
-_LONGEST = (
-    2_000  # characters of a message in which a cry for help is heard, half from its start, half from its end
-)
+_PART = 400  # characters that surely fit into the encoder's tokens
+_LONGEST = 2_000  # characters of a message in which a cry for help is heard
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 
@@ -97,13 +97,16 @@ class Listener:
 
     def needs_help(self, text: str) -> bool:
         """Does an English message, by itself, sound as if somebody needed help? The guard asks, beside its patterns."""
-        threshold = self._encoder.card.thresholds.get("crisis")
+        threshold = self.crisis_threshold
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
             return False
-        if len(text) > _LONGEST:
-            text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
-        chances, _ = self._encoder([[text]])
-        return bool(chances["crisis"][0, -1] >= threshold)
+        chances, _ = self._encoder([[part] for part in _parts(text)])
+        return bool(chances["crisis"][:, -1].max() >= threshold)
+
+    @property
+    def crisis_threshold(self) -> float | None:
+        """From which chance on somebody is said to need help; None for an encoder that has not learned to hear it."""
+        return self._encoder.card.thresholds.get("crisis")
 
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
@@ -116,6 +119,13 @@ class Listener:
         names = self._encoder.card.heads["label"]
         rows = [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
         return rows, _of_length_one(found)
+
+
+def _parts(text: str) -> list[str]:
+    """A long message in overlapping parts that the encoder reads whole; of a very long one, its start and its end."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+    return [text[start : start + _PART] for start in range(0, max(1, len(text) - _PART // 4), 3 * _PART // 4)]
 
 
 def _of_length_one(vectors: np.ndarray) -> np.ndarray:
@@ -133,11 +143,15 @@ def emotions(what: str | Dialogue) -> Heard:
 
 
 def as_dialogue(what: str | Dialogue) -> Dialogue:
+    """A message, or a dialogue with roles: where it has none, whoever spoke last is the one to be heard."""
     if isinstance(what, Dialogue):
-        return what
+        last = SPEAKER if what.speaker == SPEAKER else what.turns[-1].speaker
+        roles = {SPEAKER: SPEAKER, LISTENER: LISTENER} if last == SPEAKER else {last: SPEAKER}
+        turns = (Turn(roles.get(t.speaker, LISTENER), readable(t.text), t.label) for t in what.turns)
+        return msgspec.structs.replace(what, turns=tuple(turns))
     if not what.strip():
         raise InvalidValue("There is nothing to listen to: the message is empty")
-    return Dialogue("message", (Turn(SPEAKER, what),), language=language_of(what))
+    return Dialogue("message", (Turn(SPEAKER, readable(what)),), language=language_of(what))
 
 
 @cache

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from heartfelt.agent.generator import Decoding, Wish, shortened
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError, MissingData, need
@@ -36,7 +38,7 @@ class LlamaCpp:
         slots: int = 4,
         window: int = 1024,  # tokens of context and reply, each slot
     ) -> None:
-        self._weights, self._window = _gguf_in(weights), window
+        self._weights, self._window, self._slots = _gguf_in(weights), window, slots
         self.name = f"{self._weights.stem}+{adapter.stem}" if adapter else self._weights.stem
         if adapter and not adapter.is_file():
             raise MissingData(f"There is no adapter {adapter}")
@@ -64,10 +66,16 @@ class LlamaCpp:
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         def ask(prompt: str) -> list[Candidate]:
-            answer = self._server.handle_completions(
-                self._request(prompt, decoding) | {"n": count, "logprobs": 1}
-            )
-            return [_candidate(choice) for choice in _checked(answer)["choices"]]
+            found: list[Candidate] = []
+            while len(found) < count:  # as many at once as there are slots
+                again = decoding if decoding.seed is None else _seeded(decoding, decoding.seed + len(found))
+                request = self._request(prompt, again) | {
+                    "n": min(count - len(found), self._slots),
+                    "logprobs": 1,
+                }
+                answer = _checked(self._server.handle_completions(request))
+                found += [_candidate(choice) for choice in answer["choices"]]
+            return found
 
         return self._fitting(dialogue, wish, decoding, ask)
 
@@ -112,6 +120,10 @@ class LlamaCpp:
             "stop": [END], "cache_prompt": True,
         }  # fmt: skip
         return chosen if decoding.seed is None else chosen | {"seed": decoding.seed}
+
+
+def _seeded(decoding: Decoding, seed: int) -> Decoding:
+    return msgspec.structs.replace(decoding, seed=seed)
 
 
 def _gguf_in(weights: Path) -> Path:

@@ -28,6 +28,11 @@ def load(
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; or an adapter
     (.gguf) over the base weights. guard: False takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
+    if guard and listener.crisis_threshold is None:
+        print(
+            "This encoder has not learned to hear a crisis: the guard goes by its patterns alone.",
+            file=sys.stderr,
+        )
     return Agent(
         generator(backend),
         listener,

@@ -8,13 +8,15 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
 from typing import Any
-from urllib.parse import urldefrag
 
 from heartfelt.agent.generator import Decoding, Wish, shortened
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError
 from heartfelt.labels import INTENTS
+from heartfelt.text import readable
 
 _HISTORY = 16_000  # bytes of a talk that are sent
 _SECONDS = 120
@@ -38,15 +40,20 @@ class OpenAIServer:
 
     def __init__(self, url: str, key: str | None = None) -> None:
         """url: of the API, with "/v1"; a model's name may follow after "#". key: or $OPENAI_API_KEY."""
-        self._url, self._model = urldefrag(url.rstrip("/"))
-        self._url = self._url.rstrip("/")
-        self._key = key or os.environ.get("OPENAI_API_KEY", "")
+        address, _, self._model = url.partition("#")
+        self._url = address.rstrip("/")
+        self._key = (key or os.environ.get("OPENAI_API_KEY", "")).strip()
 
     @property
     def name(self) -> str:
         if not self._model:
             found = self._ask("/models")
-            names = [str(one.get("id")) for one in found.get("data") or () if isinstance(one, dict)]
+            listed = found.get("data")
+            names = (
+                [str(one.get("id")) for one in listed if isinstance(one, dict)]
+                if isinstance(listed, list)
+                else []
+            )
             if not names:
                 raise HeartfeltError(f"The server {self._url} names no models: append one, {self._url}#NAME")
             self._model = names[0]
@@ -54,22 +61,25 @@ class OpenAIServer:
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         answer = self._ask("/chat/completions", self._request(dialogue, wish, decoding) | {"n": count})
-        found = [_text(choice.get("message")) for choice in answer.get("choices") or ()]
+        found = _choices(answer, "message")
         while len(found) < count:  # some servers give one whatever n says
             again = self._request(dialogue, wish, decoding)
             if decoding.seed is not None:
                 again["seed"] = decoding.seed + len(found)
-            more = self._ask("/chat/completions", again).get("choices") or ()
+            more = _choices(self._ask("/chat/completions", again), "message")
             if not more:
                 break
-            found += [_text(choice.get("message")) for choice in more]
-        return [Candidate(text) for text in found[:count] if text]
+            found += more
+        return [Candidate(readable(text).strip()) for text in found[:count] if text.strip()]
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
-        pieces = []
+        pieces, half = [], ""
         for event in self._events(self._request(dialogue, wish, decoding) | {"stream": True}):
-            for choice in event.get("choices") or ():
-                if piece := (choice.get("delta") or {}).get("content") or "":
+            for grown in _choices(event, "delta"):
+                piece = half + grown
+                # The first half of a character outside the basic plane waits for the second.
+                half = piece[-1] if piece and "\ud800" <= piece[-1] <= "\udbff" else ""
+                if piece := readable(piece.removesuffix(half) if half else piece):
                     pieces.append(piece)
                     heard(piece)
         return "".join(pieces).strip()
@@ -86,44 +96,56 @@ class OpenAIServer:
         return chosen if decoding.seed is None else chosen | {"seed": decoding.seed}
 
     def _ask(self, path: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
-        with self._open(path, request) as answer:
+        with self._told(), self._open(path, request) as answer:
             text = answer.read()
-        try:
-            found = json.loads(text)
-        except ValueError:
-            raise HeartfeltError(
-                f"The server {self._url} does not answer in JSON; is it OpenAI-compatible?"
-            ) from None
-        if not isinstance(found, dict) or found.get("error"):
-            raise HeartfeltError(f"The server {self._url}: {_message(found)}")
-        return found
+        return self._read(text)
 
     def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        with self._open("/chat/completions", request) as answer:
+        with self._told(), self._open("/chat/completions", request) as answer:
             for line in answer:
                 data = line.decode(errors="replace").strip().removeprefix("data:").strip()
                 if data.startswith("{"):
-                    event = json.loads(data)
-                    if event.get("error"):
-                        raise HeartfeltError(f"The server {self._url}: {_message(event)}")
-                    yield event
+                    yield self._read(data)
+
+    def _read(self, text: str | bytes) -> dict[str, Any]:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise HeartfeltError(f"The server {self._url} does not answer in JSON; is it OpenAI-compatible?")
+        if problem := found.get("error"):
+            said = problem.get("message", problem) if isinstance(problem, dict) else problem
+            raise HeartfeltError(f"The server {self._url}: {said}")
+        return found
 
     def _open(self, path: str, request: dict[str, Any] | None) -> Any:
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         data = None if request is None else json.dumps(request).encode()
+        asked = urllib.request.Request(self._url + path, data, headers)
+        return urllib.request.urlopen(asked, timeout=_SECONDS)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Whatever goes wrong on the way, in a line; the key is in none of them."""
         try:
-            asked = urllib.request.Request(self._url + path, data, headers)  # the user's own address
-            return urllib.request.urlopen(asked, timeout=_SECONDS)
+            yield
         except urllib.error.HTTPError as problem:
             said = problem.read(2_000).decode(errors="replace")
             raise HeartfeltError(
                 f"The server {self._url} says {problem.code}: {said or problem.reason}"
             ) from None
-        except (urllib.error.URLError, OSError, ValueError) as problem:
-            why = getattr(problem, "reason", problem)
-            raise HeartfeltError(f"The server {self._url} cannot be reached: {why}") from None
+        except urllib.error.URLError as problem:
+            raise HeartfeltError(f"The server {self._url} cannot be reached: {problem.reason}") from None
+        except (HTTPException, OSError, ValueError) as problem:
+            if isinstance(problem, HeartfeltError):
+                raise
+            kind = type(problem).__name__
+            raise HeartfeltError(
+                f"The server {self._url} broke off or has no sound address ({kind})"
+            ) from None
 
 
 def instruction(wish: Wish) -> str:
@@ -143,10 +165,8 @@ def instruction(wish: Wish) -> str:
     return " ".join(said)
 
 
-def _text(message: Any) -> str:
-    return str((message or {}).get("content") or "").strip()
-
-
-def _message(found: Any) -> str:
-    problem = found.get("error") if isinstance(found, dict) else found
-    return str(problem.get("message", problem) if isinstance(problem, dict) else problem)
+def _choices(found: dict[str, Any], part: str) -> list[str]:
+    """The text of each choice that an answer holds, whatever else it may hold."""
+    choices = found.get("choices")
+    parts = [one.get(part) for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    return [str(one.get("content") or "") for one in parts if isinstance(one, dict)]

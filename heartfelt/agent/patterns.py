@@ -32,7 +32,8 @@ LONGEST = 10_000  # characters of a message that are read: half of them from its
 
 # One letter for each that Arabic writes in several ways; none for vowel signs and stretching.
 _ARABIC = str.maketrans("أإآٱىیةؤئ", "ااااييهوي", "ـًٌٍَُِّْٰٕٓٔ")
-_JOINED = re.compile(r"['’‘`´ʼ\u200b-\u200f]|(?<=\b\w)\.(?=\w\b)")  # don't → dont; s.u.i.c.i.d.e → suicide
+_EMPHASIS = re.compile(r"(?<![^\W_])[*_~]+|[*_~]+(?![^\W_])")  # **kill** → kill, but k*ll stays
+_JOINED = re.compile(r"['’‘`´ʼ]|(?<=\b\w)\.(?=\w\b)")  # don't → dont; s.u.i.c.i.d.e → suicide
 _END = re.compile(r"(?<!\.)\.(?!\.)|[!?؟؛;\n]+")  # "..." is a pause and no end
 _STRETCHED = re.compile(r"([aeiouyاويه])\1{2,}|([^\W\d_])\2{2,}")  # dieee → die, killlll → kill
 _SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")  # k i l l → kill
@@ -46,7 +47,10 @@ def plain(text: str) -> str:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
     text = unicodedata.normalize("NFKC", text).lower().translate(_ARABIC)
-    text = _END.sub(" . ", _JOINED.sub("", text))
+    text = "".join(
+        char for char in text if char.isascii() or unicodedata.category(char) != "Cf"
+    )  # soft hyphens …
+    text = _END.sub(" . ", _JOINED.sub("", _EMPHASIS.sub("", text)))
     text = _STRETCHED.sub(lambda run: run[1] or 2 * run[2], text)
     return _SPACED.sub(lambda run: run[0].replace(" ", ""), " ".join(_TOKEN.findall(text)))
 

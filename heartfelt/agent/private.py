@@ -54,6 +54,8 @@ def _luhn(found: str) -> bool:
 def _iban(found: str) -> bool:
     """ISO 13616: the first four characters go to the end, letters are numbers, and the rest by 97 is one."""
     plain = re.sub(r"\s", "", found).upper()
+    if not plain.isascii():  # upper case of ı and the Kelvin sign are other letters
+        return False
     return int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
 
 

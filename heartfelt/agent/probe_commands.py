@@ -42,9 +42,13 @@ def answer(
     from heartfelt.agent.replies import answer as answer_all
 
     agent = load_agent(**options)
-    decoding = msgspec.json.encode(agent.settings).decode()
-    header = Header(system, corpus, split, source=agent.generator.name, decoding=decoding)
-    dialogues = islice(corpora.load(corpus, split, data=data), limit)
+    dialogues = list(islice(corpora.load(corpus, split, data=data), limit))
+    chosen = {name: str(value) for name, value in options.items() if value not in (None, False)}
+    header = Header(
+        system, corpus, split, language=dialogues[0].language if dialogues else "en",
+        source=agent.generator.name, decoding=msgspec.json.encode(agent.settings).decode(),
+        note=", ".join(f"{name} {value}" for name, value in sorted(chosen.items())),
+    )  # fmt: skip
     with counting(f"{system} answers") as step:
         outputs = answer_all(agent, dialogues, header, to, workers, step)
     click.echo(f"{len(outputs.rows):,} replies in {to}; score them: heartfelt evaluate {to}")
@@ -103,8 +107,11 @@ def neutral(file: Path, **options: Any) -> None:
 
 
 def _prompts(file: Path) -> list[Dialogue]:
-    with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except csv.Error as problem:
+        raise BadData(f"{file} is not a CSV that can be read: {problem}") from None
     if not rows or any(not (row.get("message") or "").strip() for row in rows):
         raise BadData(f"{file} should be a CSV whose column `message` is never empty")
     return [_talk(number, row) for number, row in enumerate(rows, 1)]
@@ -112,5 +119,5 @@ def _prompts(file: Path) -> list[Dialogue]:
 
 def _talk(number: int, row: dict[str, str]) -> Dialogue:
     said = [part.strip() for part in (row.get("before") or "").split("|") if part.strip()]
-    turns = [Turn(SPEAKER if i % 2 == 0 else LISTENER, text) for i, text in enumerate(said)]
+    turns = [Turn(LISTENER if (len(said) - i) % 2 else SPEAKER, text) for i, text in enumerate(said)]
     return Dialogue(f"plain-{number}", (*turns, Turn(SPEAKER, row["message"].strip())))

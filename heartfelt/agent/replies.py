@@ -3,7 +3,7 @@
 What is answered is kept beside the file as it comes: who stops it and starts it again loses nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from heartfelt.agent.agent import Agent
-from heartfelt.dialogue import Dialogue, Example, examples
+from heartfelt.dialogue import Dialogue, Example, Turn, examples
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.evaluation.outputs import Header, Output, Outputs, write
+from heartfelt.files import writing
 
 _TOGETHER = 64  # turns handed to the workers at once
 
@@ -40,8 +41,8 @@ def answer(
             for row in pool.map(lambda example: answered(agent, example), batch):
                 done[row.dialogue, row.turn] = row
                 file.write(row.to_json() + "\n")
+                file.flush()
                 step(f"{len(done):,} of {len(wanted):,}")
-            file.flush()
     outputs = Outputs(header, tuple(done[example.dialogue.id, example.index] for example in wanted))
     write(to, outputs)
     part.unlink()
@@ -49,7 +50,9 @@ def answer(
 
 
 def answered(agent: Agent, example: Example) -> Output:
-    before = msgspec.structs.replace(example.dialogue, turns=example.context, situation=None)
+    # Nothing that people labelled: only what was said.
+    turns = tuple(Turn(turn.speaker, turn.text) for turn in example.context)
+    before = msgspec.structs.replace(example.dialogue, turns=turns, emotion=None, situation=None)
     reply = agent.reply(before)
     felt = reply.emotion or agent.listener([before])[0].emotion  # the guard answers without
     return Output(
@@ -68,17 +71,17 @@ def _answered(part: Path, header: Header) -> dict[tuple[str, int], Output]:
     if not part.exists():
         part.parent.mkdir(parents=True, exist_ok=True)
         return {}
-    first, *rows = list(_whole_lines(part)) or [header.to_json()]
+    first, *rows = _whole_lines(part) or [header.to_json()]
     if first != header.to_json():
         raise BadData(
             f"{part} holds the begun answers of another system; remove it, or name another file (--to)"
         )
-    part.write_text("".join(f"{line}\n" for line in (first, *rows)), encoding="utf-8")
     found = [Output.from_json(row) for row in rows]
+    with writing(part) as file:
+        file.writelines(f"{line}\n" for line in (first, *rows))
     return {(row.dialogue, row.turn): row for row in found}
 
 
-def _whole_lines(part: Path) -> Iterator[str]:
-    for line in part.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield line.rstrip("\n")
+def _whole_lines(part: Path) -> list[str]:
+    # Not splitlines, which also cuts at marks that a reply may hold. What follows the last line's end is cut off.
+    return part.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]

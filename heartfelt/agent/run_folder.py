@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from heartfelt.agent.generator import Decoding, Wish, shortened
@@ -27,6 +28,7 @@ class RunFolder:
         if module is None or not hasattr(module, "speaking"):
             raise InvalidValue(f"{folder} ({recipe.model}) does not write replies: take a run of listener_lm")
         self.name = folder.name
+        self._one_at_a_time = Lock()
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder / "model")
         self._model = module.speaking(module.load(folder / "model"))
         self._end = self._tokenizer.convert_tokens_to_ids(END)
@@ -74,15 +76,15 @@ class RunFolder:
         return self._tokenizer(text, add_special_tokens=False, return_tensors="pt")
 
     def _generate(self, asked: Any, decoding: Decoding, count: int, **others: Any) -> Any:
-        if decoding.seed is not None:
-            self._torch.manual_seed(decoding.seed)
         sampled: dict[str, Any] = {"do_sample": False}
         if decoding.temperature:
             sampled = {
                 "do_sample": True, "temperature": decoding.temperature,
                 "top_k": decoding.top_k, "top_p": decoding.top_p,
             }  # fmt: skip
-        with self._torch.no_grad():
+        with self._one_at_a_time, self._torch.no_grad():  # the seed is the whole process's
+            if decoding.seed is not None:
+                self._torch.manual_seed(decoding.seed)
             return self._model.generate(
                 **asked, **sampled, **others, num_return_sequences=count if decoding.temperature else 1,
                 repetition_penalty=decoding.repeat_penalty, max_new_tokens=decoding.max_tokens,

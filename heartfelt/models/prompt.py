@@ -9,6 +9,7 @@ Training and every engine that runs the model write it by these functions.
 """
 
 from heartfelt.dialogue import Dialogue
+from heartfelt.labels import LABELS
 
 OPEN = "any"  # a part of the prefix that is left open
 END = "<|im_end|>"
@@ -32,6 +33,6 @@ def prompt(dialogue: Dialogue, emotion: str | None, plan: str | None) -> str:
         if turn.speaker == dialogue.speaker:
             written.append(f"{SPEAKS}{plain(turn.text)}{END}\n")
         else:
-            head = prefix(dialogue.emotion, turn.label)
+            head = prefix(dialogue.emotion, turn.label if turn.label in LABELS else None)
             written.append(f"{ANSWERS}{head} {plain(turn.text)}{END}\n")
     return "".join([*written, ANSWERS, prefix(emotion, plan)])

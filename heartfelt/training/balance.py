@@ -28,6 +28,8 @@ class Balance:
 
 def best_balance(logits: Array, gold: NDArray[np.integer[Any]]) -> Balance:
     """(items, labels) logits of valid, and the index of each item's label."""
+    if not len(gold):
+        return Balance(0.0, np.zeros(logits.shape[-1]))
     log_prior = np.log(np.maximum(np.exp(log_softmax(logits, axis=-1)).mean(0), 1e-12))
     tried = [Balance(float(power), log_prior) for power in _POWERS]
     return max(tried, key=lambda one: weighted_f1(one(logits).argmax(-1), gold))

@@ -28,23 +28,25 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     model = EncoderClassifier.from_pretrained(run.folder / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
     to.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=to) as scratch:
-        made = _onnx(model, Path(scratch), int8)
-        made.replace(to / "encoder.onnx")
-    tokenizer.backend_tokenizer.save(str(to / "tokenizer.json"))
-    card = Card(
-        heads={head: tuple(labels) for head, labels in run.labels.items()},
-        temperatures=temperatures(run, data),
-        separator=separator(tokenizer),
-        suffix=recipe.settings.get("suffix", ""),
-        max_tokens=recipe.settings.get("max_tokens", 128),
-        pad_id=int(tokenizer.pad_token_id),
-        sha256=sha256(to / "encoder.onnx"),
-    )
-    _write(card, to)
-    if "crisis" in card.heads:
-        thresholds = {"crisis": crisis_threshold(Encoder(to), data)}
-        _write(msgspec.structs.replace(card, thresholds=thresholds), to)
+    with tempfile.TemporaryDirectory(dir=to) as name:
+        scratch = Path(name)
+        _onnx(model, scratch, int8).rename(scratch / "encoder.onnx")
+        tokenizer.backend_tokenizer.save(str(scratch / "tokenizer.json"))
+        card = Card(
+            heads={head: tuple(labels) for head, labels in run.labels.items()},
+            temperatures=temperatures(run, data),
+            separator=separator(tokenizer),
+            suffix=recipe.settings.get("suffix", ""),
+            max_tokens=recipe.settings.get("max_tokens", 128),
+            pad_id=int(tokenizer.pad_token_id),
+            sha256=sha256(scratch / "encoder.onnx"),
+        )
+        _write(card, scratch)
+        if "crisis" in card.heads:
+            thresholds = {"crisis": crisis_threshold(Encoder(scratch), data)}
+            _write(msgspec.structs.replace(card, thresholds=thresholds), scratch)
+        for part in ("encoder.onnx", "tokenizer.json", "encoder.json"):  # the card last: it tells what is new
+            (scratch / part).replace(to / part)
     return to
 
 
@@ -58,7 +60,12 @@ def crisis_threshold(encoder: Encoder, data: Path | None) -> float:
     said = [text for _, text in speakers("valid", data) if not told_outright(text)]
     chances, _ = encoder([[text] for text in said])
     allowed = int(FALSE_ALARMS * len(said))
-    return round(float(np.sort(chances["crisis"][:, -1])[-allowed - 1]) + 1e-4, 4)
+    threshold = round(float(np.sort(chances["crisis"][:, -1])[-allowed - 1]) + 1e-4, 4)
+    if threshold >= 1:
+        raise InvalidValue(
+            f"The crisis head is sure of more than {allowed} of {len(said):,} messages that are none: train it longer"
+        )
+    return threshold
 
 
 class _Traced(torch.nn.Module):

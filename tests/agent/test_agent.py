@@ -1,17 +1,16 @@
 """The agent, its parts real but for the generator, which says what a test wants."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from heartfelt.agent.agent import Agent, Settings
-from heartfelt.agent.chat import Chat, load_talk
+from heartfelt.agent.chat import Chat, history, load_talk
 from heartfelt.agent.generator import Decoding, Wish
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Listener, as_dialogue
-from heartfelt.agent.policy import Policy, Rule
+from heartfelt.agent.policy import Policy, Rule, When
 from heartfelt.agent.rank import Weights, echo, rank
 from heartfelt.dialogue import Candidate, Dialogue, Reply, Turn
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, UnknownName
@@ -36,8 +35,9 @@ class Says:
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         self.asked.append((dialogue, wish))
-        for i in range(0, len(self.texts[0]), 5):
-            heard(self.texts[0][i : i + 5])
+        text = "\n " + self.texts[0]  # as every real model begins
+        for i in range(0, len(text), 5):
+            heard(text[i : i + 5])
         return self.texts[0]
 
 
@@ -131,6 +131,28 @@ def test_without_a_guard_every_reply_says_so(listener: Listener) -> None:
     reply = one.reply("I want to kill myself tonight")
     assert reply.text == "I am a real human."
     assert reply.safety.reasons == ("guard is off",)
+    assert Agent(Says(""), listener, Guard.off()).reply(SAD).text.strip()
+
+
+def test_whoever_spoke_last_is_heard_where_turns_have_no_roles(listener: Listener) -> None:
+    one = agent(listener, "oh no .")
+    turns = (Turn("bot", "Hi!"), Turn("anna", "I want to kill myself tonight."))
+    assert one.reply(Dialogue("d", turns)).safety.action == "refer"
+    one.reply(Dialogue("d", (Turn("bot", "hi"), Turn("anna", SAD))))
+    ((asked, _),) = one.generator.asked  # type: ignore[attr-defined]
+    assert [turn.speaker for turn in asked.turns] == ["listener", "speaker"]
+
+
+def test_half_a_character_does_no_harm(listener: Listener) -> None:
+    reply = agent(listener, "oh no .").reply("so sad \ud83d")
+    assert Reply.from_json(reply.to_json()) == reply
+
+
+def test_a_policy_goes_by_the_emotion_that_was_given(listener: Listener) -> None:
+    rule = Rule(When(emotions=("proud",)), forbid=("sympathizing",))
+    one = agent(listener, "so ?", policy=Policy((rule,)))
+    assert one.reply(SAD).plan["sympathizing"] > 0.5
+    assert one.reply(SAD, emotion="proud").plan["sympathizing"] == 0
 
 
 def test_one_candidate_is_streamed_by_the_sentence(listener: Listener) -> None:
@@ -146,6 +168,7 @@ def test_a_stream_ends_before_what_the_guard_keeps_back(listener: Listener) -> N
     text = "Oh no. I am a real human being and your therapist. Tell me more."
     reply = agent(listener, text, settings=Settings(candidates=1)).reply(SAD, heard=pieces.append)
     assert "".join(pieces).strip() == reply.text == "Oh no."
+    assert reply.safety.reasons[0].startswith("reply:")  # what was kept back is told
     pieces.clear()
     text = "I am a real human being and your therapist."
     reply = agent(listener, text, settings=Settings(candidates=1)).reply(SAD, heard=pieces.append)
@@ -182,14 +205,38 @@ def test_a_chat_goes_on_and_back(listener: Listener, tmp_path: Path) -> None:
     assert load_talk(kept).turns == talk.dialogue.turns[:2]
     assert again.undo()
     assert not again.undo()
-    assert not kept.exists()
+    assert kept.exists()  # somebody named it: not ours to remove
     with pytest.raises(InvalidValue, match="Nothing has been said"):
         again.save(tmp_path / "x.jsonl")
     with pytest.raises(MissingData, match="no talk"):
-        load_talk(kept)
-    kept.write_text(json.dumps({"no": "talk"}))
+        load_talk(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"no": "talk"}'],
+        [Dialogue(f"d{i}", (Turn("speaker", "a"), Turn("listener", "b"))).to_json() for i in range(2)],
+        [Dialogue("d", (Turn("speaker", "a"),)).to_json()],
+        [Dialogue("d", (Turn("anna", "a"), Turn("bob", "b"))).to_json()],
+        [],
+    ],
+)
+def test_what_is_no_talk_is_refused_before_anything_is_written(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "x.jsonl").write_text("".join(f"{line}\n" for line in lines))
     with pytest.raises(BadData, match="not a saved talk"):
-        load_talk(kept)
+        load_talk(tmp_path / "x.jsonl")
+
+
+def test_the_last_talk_is_removed_when_all_is_taken_back(
+    listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    talk = Chat(agent(listener, "oh no ."), kept=history())
+    talk.say(SAD)
+    assert history().exists()
+    talk.undo()
+    assert not history().exists()
 
 
 def test_a_chat_that_fails_is_as_it_was(listener: Listener) -> None:

@@ -34,6 +34,7 @@ def test_a_seed_gives_the_same_replies_and_several_differ(llama: LlamaCpp) -> No
     assert len({reply.text for reply in replies}) == 2
     assert replies == llama.say(HELLO, OPEN, 2, warm)
     assert all(reply.scores["likelihood"] < 0 for reply in replies)
+    assert len(llama.say(HELLO, OPEN, 5, warm)) == 5  # more than it has slots
 
 
 def test_what_is_streamed_is_what_is_said(llama: LlamaCpp) -> None:

@@ -24,6 +24,9 @@ TALK = Dialogue(
 )
 
 
+EMOJI = ("oh ", r"\ud83d", r"\ude00", "!", r"\ud83d")
+
+
 class Handler(BaseHTTPRequestHandler):
     asked: ClassVar[list[dict[str, Any]]] = []
     keys: ClassVar[list[str | None]] = []
@@ -37,6 +40,15 @@ class Handler(BaseHTTPRequestHandler):
         self.keys.append(self.headers["Authorization"])
         if request["model"] == "unknown":
             self._send({"error": {"message": "no such model"}}, 404)
+        elif request["model"] == "odd":
+            self._send({"choices": ["x", {"message": "x"}, {"message": {"content": None}}]})
+        elif request["model"] == "cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "900")
+            self.end_headers()
+            self.wfile.write(b"{")
+        elif request["model"] == "emoji":
+            self._send("".join(f'data: {{"choices":[{{"delta":{{"content":"{c}"}}}}]}}\n\n' for c in EMOJI))
         elif request["model"] == "html":
             self._send("<html>", 200)
         elif request.get("stream"):
@@ -93,6 +105,22 @@ def test_what_goes_wrong_is_said_in_a_line(url: str) -> None:
             OpenAIServer(f"{url}#{name}").say(TALK, Wish(), 1, Decoding())
     with pytest.raises(HeartfeltError, match="cannot be reached"):
         OpenAIServer("http://127.0.0.1:9/v1#x").say(TALK, Wish(), 1, Decoding())
+
+
+def test_odd_answers_and_broken_ones_end_no_talk(url: str) -> None:
+    assert OpenAIServer(f"{url}#odd").say(TALK, Wish(), 1, Decoding()) == []
+    with pytest.raises(HeartfeltError, match="broke off"):
+        OpenAIServer(f"{url}#cut").say(TALK, Wish(), 1, Decoding())
+    for bad in ("http://local host/v1#x", "http://[/v1#x"):
+        with pytest.raises(HeartfeltError, match=r"no sound address|cannot be reached"):
+            OpenAIServer(bad).say(TALK, Wish(), 1, Decoding())
+    secret = OpenAIServer(f"{url}#some", key="sk-se\ncret")
+    with pytest.raises(HeartfeltError) as said:
+        secret.say(TALK, Wish(), 1, Decoding())
+    assert "cret" not in str(said.value)
+    pieces: list[str] = []
+    OpenAIServer(f"{url}#emoji").stream(TALK, Wish(), pieces.append, Decoding())
+    assert pieces == ["oh ", "\U0001f600", "!"]
 
 
 def test_every_plan_has_words() -> None:

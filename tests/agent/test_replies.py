@@ -21,7 +21,12 @@ HEADER = Header("ours", "tiny", "test")
 TALKS = [
     Dialogue(
         f"d{i}",
-        (Turn("speaker", text), Turn("listener", "oh ."), Turn("speaker", PLAIN), Turn("listener", "well .")),
+        (
+            Turn("speaker", text),
+            Turn("listener", "oh \u2028 .", "wishing"),
+            Turn("speaker", PLAIN),
+            Turn("listener", "well ."),
+        ),
         emotion="sad",
         situation="never to be seen",
     )
@@ -40,17 +45,20 @@ def test_every_listener_turn_is_answered(agent: Agent, tmp_path: Path) -> None:
     assert [(row.dialogue, row.turn) for row in outputs.rows] == [
         (f"d{i}", t) for i in range(3) for t in (1, 3)
     ]
-    assert outputs.rows[1].context == (SAD, "oh .", PLAIN)
+    assert outputs.rows[1].context == (SAD, "oh \u2028 .", PLAIN)
     assert "116 123" in (outputs.rows[4].reply or "")
     assert evaluate(outputs, ("accuracy_1", "distinct_1"), 10).scores
     assert [path.name for path in (tmp_path / "to").iterdir()] == ["ours.jsonl"]
-    assert all(asked.situation is None for asked, _ in agent.generator.asked)  # type: ignore[attr-defined]
+    for asked, wish in agent.generator.asked:  # type: ignore[attr-defined]
+        assert asked.situation is None
+        assert asked.emotion == wish.emotion
+        assert all(turn.label is None for turn in asked.turns)
 
 
 def test_what_was_answered_is_not_answered_again(agent: Agent, tmp_path: Path) -> None:
     to = tmp_path / "ours.jsonl"
     whole = answer(agent, TALKS, HEADER, to)
-    lines = to.read_text().splitlines()
+    lines = to.read_text().split("\n")
     part = tmp_path / ".ours.jsonl.part"
     header = HEADER.to_json()
     part.write_text("\n".join([header, *lines[1:4], lines[4][:20]]))
