@@ -101,13 +101,11 @@ def _reach(line: Line, say: Mapping[str, str]) -> str:
 
 def country_of(locale: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The country's code in a locale: "en_GB.UTF-8" → "GB". None where a locale has none."""
+    if locale in ("en", "ar"):  # a language, which is spoken in many countries
+        return None
     if locale:
         named = locale.upper() if len(locale) == 2 else locale
-        named = (
-            {"UK": "GB", "EN": "", "AR": ""}.get(named, named) if locale.islower() or named == "UK" else named
-        )
-        if not named:  # a language, which is spoken in many countries
-            return None
+        named = "GB" if named == "UK" else named
     else:
         named = next((environment[name] for name in ENVIRONMENT if environment.get(name)), "")
     found = re.fullmatch(r"(?:[a-z]{2,3}[_-](?:[A-Z][a-z]{3}[_-])?)?([A-Z]{2})(?:[.@].*)?", named)
