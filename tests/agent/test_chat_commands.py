@@ -90,7 +90,8 @@ def test_a_pipe_is_answered_line_by_line(options: list[str], tmp_path: Path) -> 
     done = run("chat", *options, stdin=talk, home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"reply 2 to {SAD}\nreply 4 to {PLAIN}\n")
-    assert "neutral" in done.stdout  # of /why
+    assert "heard  sad" in done.stdout  # of /why
+    assert "\nplan " in done.stdout
     assert "116 123" in done.stdout
     assert not list(tmp_path.iterdir())  # a pipe is not kept
     assert "The guard is off" in run("chat", *options, "--no-guard", stdin=SAD).stderr
