@@ -135,7 +135,7 @@ class Terminal:
 
     def __init__(self, arguments: list[str], home: Path) -> None:
         self._ours, theirs = pty.openpty()
-        self._shown = ""
+        self._shown = b""  # a character may come in two halves
         self._process = subprocess.Popen(
             [sys.executable, "-m", "heartfelt", *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
             env=os.environ | {"XDG_STATE_HOME": str(home), "COLUMNS": "200", "TERM": "xterm"},
@@ -146,12 +146,12 @@ class Terminal:
     def until(self, mark: str) -> str:
         """What is shown up to and with the mark; the rest is kept for the next time."""
         deadline = time.monotonic() + 60
-        while mark not in self._shown:
-            assert time.monotonic() < deadline, self._shown
+        while mark.encode() not in self._shown:
+            assert time.monotonic() < deadline, self._shown.decode(errors="replace")
             if select.select([self._ours], [], [], 1)[0]:
-                self._shown += os.read(self._ours, 4096).decode(errors="replace")
-        before, _, self._shown = self._shown.partition(mark)
-        return before + mark
+                self._shown += os.read(self._ours, 4096)
+        before, _, self._shown = self._shown.partition(mark.encode())
+        return before.decode(errors="replace") + mark
 
     def type(self, line: str) -> None:
         self.send(f"{line}\n".encode())
