@@ -14,14 +14,10 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Self
 
-import msgspec
-import yaml
-
 from heartfelt.agent import helplines, private
 from heartfelt.agent.listen import shipped
-from heartfelt.agent.patterns import FOLDER, Sheet
+from heartfelt.agent.patterns import FOLDER, Sheet, read_sheet
 from heartfelt.dialogue import Dialogue, Value, Verdict
-from heartfelt.errors import BadData
 from heartfelt.text import language_of
 
 CARE_TURNS = 3  # so many messages after a crisis are answered with care, whatever they say
@@ -122,11 +118,7 @@ def sheet(name: str) -> Sheet:
 
 @cache
 def answers() -> tuple[Answer, ...]:
-    path = FOLDER / "answers.yaml"
-    try:
-        return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), tuple[Answer, ...])
-    except (OSError, yaml.YAMLError, msgspec.ValidationError) as problem:
-        raise BadData(f"The answers {path} cannot be read: {' '.join(str(problem).split())}") from None
+    return read_sheet(FOLDER / "answers.yaml", tuple[Answer, ...])
 
 
 def _answers_to(verdict: Verdict) -> Iterator[Answer]:

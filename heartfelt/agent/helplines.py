@@ -10,12 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import msgspec
-import yaml
-
-from heartfelt.agent.patterns import FOLDER
+from heartfelt.agent.patterns import FOLDER, read_sheet
 from heartfelt.dialogue import Value
-from heartfelt.errors import BadData, InvalidValue, MissingData
+from heartfelt.errors import InvalidValue
 
 ENVIRONMENT = ("HEARTFELT_LOCALE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -116,9 +113,4 @@ def country_of(locale: str | None = None, environment: Mapping[str, str] = os.en
 
 @cache
 def load(path: Path = FOLDER / "helplines.yaml") -> Helplines:
-    try:
-        return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Helplines)
-    except OSError as problem:
-        raise MissingData(f"The helplines {path} cannot be read: {problem.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as problem:
-        raise BadData(f"The helplines {path} cannot be read: {' '.join(str(problem).split())}") from None
+    return read_sheet(path, Helplines)

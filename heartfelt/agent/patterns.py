@@ -21,6 +21,7 @@ import unicodedata
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import yaml
@@ -40,6 +41,9 @@ _SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")  # k i l l → k
 _TOKEN = re.compile(r"[\w*@$]+|\.")
 _GAP = "(?: [^ .]+){0,5} "
 _REST = "(?: [^ .]+)*"
+
+
+T = TypeVar("T")
 
 
 def plain(text: str) -> str:
@@ -82,7 +86,7 @@ class Sheet:
     """A file of patterns, ready to search."""
 
     def __init__(self, path: Path) -> None:
-        self._path, written = path, _read(path)
+        self._path, written = path, read_sheet(path, Written)
         self._words = {"rest": _REST}
         for name, ways in written.words.items():  # a word may be made of those above it
             self._words[name] = self._filled(f"words.{name}", _any(ways))
@@ -159,10 +163,11 @@ def _any(ways: str) -> str:
     return f"(?:{re.sub(r' ?[|] ?', '|', ' '.join(ways.split()))})"
 
 
-def _read(path: Path) -> Written:
+def read_sheet(path: Path, kind: type[T]) -> T:
+    """A YAML file of the guard's, as what it should be; or an error that says what is wrong with it."""
     try:
-        return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Written)
+        return msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), kind)
     except OSError as problem:
-        raise MissingData(f"The patterns {path} cannot be read: {problem.strerror}") from None
+        raise MissingData(f"{path} cannot be read: {problem.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as problem:
-        raise BadData(f"The patterns {path} cannot be read: {' '.join(str(problem).split())}") from None
+        raise BadData(f"{path} cannot be read: {' '.join(str(problem).split())}") from None
