@@ -65,6 +65,7 @@ class Recipe:
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
     teacher: Teacher | None = None
+    start: str = ""  # a finished run of the same model whose weights are the first ones: pre-train, then fine-tune
     extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
@@ -104,7 +105,7 @@ def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Reci
 def dump(recipe: Recipe) -> str:
     """The whole recipe with its defaults, as YAML: what a run folder keeps."""
     values = msgspec.to_builtins(recipe)
-    for younger in ("teacher", "extra"):  # than the first run folders, whose hashes must not change
+    for younger in ("teacher", "start", "extra"):  # than the first run folders, whose hashes must not change
         if not values[younger]:
             del values[younger]
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
