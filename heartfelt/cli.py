@@ -47,6 +47,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "show": "heartfelt.training.commands:show",
         "report": "heartfelt.training.commands:report",
         "ensemble": "heartfelt.training.commands:ensemble",
+        "soup": "heartfelt.training.commands:soup",
         "keep": "heartfelt.training.commands:keep",
         "score": "heartfelt.training.commands:score",
         "export": "heartfelt.training.commands:export",

@@ -65,7 +65,9 @@ class Recipe:
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
     teacher: Teacher | None = None
-    start: str = ""  # a finished run of the same model whose weights are the first ones: pre-train, then fine-tune
+    start: str = (
+        ""  # a finished run of the same model whose weights are the first ones: pre-train, then fine-tune
+    )
     extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what

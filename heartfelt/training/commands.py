@@ -250,6 +250,23 @@ def ensemble(folders: tuple[Path, ...], to: Path, fit: bool, data: Path | None) 
     click.echo(f"In {to}")
 
 
+@click.command()
+@click.argument("folders", metavar="RUN RUN...", nargs=-1, required=True, type=_PATH)
+@click.option("--to", required=True, type=_PATH, help="The run folder to write.")
+@data_option
+def soup(folders: tuple[Path, ...], to: Path, data: Path | None) -> None:
+    """Average the weights of finished runs that started alike (`start`, other seeds) into one model.
+
+    It is as large as one of them, and is exported and scored like any run.
+    """
+    from heartfelt.training.soup import soup as average
+
+    with counting("Scoring") as step:
+        results = average([Run(folder) for folder in folders], to, data, step)
+    _show([results])
+    click.echo(f"In {to}")
+
+
 def _show_members(results: dict[str, Any]) -> None:
     """What an ensemble averages, scored on its items."""
     if not (members := results.get("members")):

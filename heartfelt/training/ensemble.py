@@ -66,7 +66,7 @@ def ensemble(
 
     fit: weights that make the labels on valid most likely, in place of equal ones.
     """
-    _refuse_too_few(runs)
+    refuse_too_few(runs)
     spoken = {split: [predictions.load(run, split, data) for run in runs] for split in SPLITS[1:]}
     heads = _heads(runs, spoken["test"])
     shared = {split: align(runs, said, heads) for split, said in spoken.items()}
@@ -81,10 +81,10 @@ def ensemble(
     smallest = min(spoken["test"], key=lambda said: (len(said.task.heads), len(said.items)))
     task = replace(smallest.task, heads=heads)
     note = "the calibrated chances of its members, averaged; nothing was trained"
-    recipe = Recipe(task.name, MODEL, {"members": [_named(run) for run in runs], "fit": fit}, note=note)
+    recipe = Recipe(task.name, MODEL, {"members": [named(run) for run in runs], "fit": fit}, note=note)
     members = [
         {
-            **_named(run),
+            **named(run),
             "items": {split: len(said[i].items) for split, said in spoken.items()},
             "temperatures": {head: round(float(temperatures[head][i]), 4) for head in heads},
             "weights": {head: round(float(weights[head][i]), 4) for head in heads},
@@ -115,7 +115,7 @@ def ensemble(
     return results
 
 
-def _refuse_too_few(runs: Sequence[Run]) -> None:
+def refuse_too_few(runs: Sequence[Run]) -> None:
     if len(runs) < 2:
         raise InvalidValue("an ensemble needs two runs at the least")
     (folder, times), *_ = Counter(run.folder.resolve() for run in runs).most_common()
@@ -201,7 +201,7 @@ def best_weights(of_gold: Array) -> NDArray[np.float64]:
     return weights
 
 
-def _named(run: Run) -> dict[str, str]:
+def named(run: Run) -> dict[str, str]:
     """Which run it was, without where it lies."""
     results = run.results or {}
     return {"run": run.name, "task": results["task"], "model": results["model"],

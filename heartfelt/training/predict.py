@@ -135,7 +135,7 @@ def _remembered(
     rows = {seen_of(item): row for item, row in zip(kept.items, kept.logits, strict=True)} if kept else {}
     new = [item for item in items if seen_of(item) not in rows]
     if new:
-        rows |= zip(map(seen_of, new), _logits(run, new, step), strict=True)
+        rows |= zip(map(seen_of, new), logits_of(run, new, step), strict=True)
     return np.array([rows[seen_of(item)] for item in items])
 
 
@@ -144,7 +144,7 @@ def seen_of(item: Item) -> tuple[Any, ...]:
     return item.turns, item.speakers, item.turn_labels
 
 
-def _logits(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Array:
+def logits_of(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> Array:
     if run.recipe.model not in MODELS:
         raise InvalidValue(
             f"{run.folder} ({run.recipe.model}) has no model to ask: it keeps what it said of valid and test"

@@ -20,6 +20,18 @@ def test_the_best_temperature_by_hand() -> None:
     assert best_temperature(logits, np.array([0, 0, 0, 1])) == pytest.approx(2.0, rel=1e-3)
 
 
+def test_only_the_first_label_counts() -> None:
+    """It is right half the time at a chance of one half; that the other labels are never right does not matter."""
+    logits = np.log(np.array([[0.5, 0.3, 0.1, 0.1]] * 4))
+    assert best_temperature(logits, np.array([0, 0, 3, 3])) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_temperature_has_bounds() -> None:
+    logits = np.array([[1.0, 0.0]] * 4)
+    assert best_temperature(logits, np.zeros(4, int)) == pytest.approx(0.05)  # always right
+    assert best_temperature(logits, np.ones(4, int)) == pytest.approx(20.0)  # never
+
+
 @pytest.fixture
 def run(intents: Path, tmp_path: Path) -> Run:
     engine.train(Recipe("utterances", "naive_bayes"), tmp_path / "nb", intents)
