@@ -8,14 +8,14 @@ The prefix (heartfelt.models.prompt) names how the speaker feels and what the re
 also recognises and plans (joint training in the sense of liu2021 and joint2021).
 
 Unusual: logits are made only for the tokens that are learned or scored. The vocabulary is large, and most tokens are
-context.
+context. All replies of a dialogue are learned and scored in one pass, each in a slot of its own: what a reply sees
+before it is what it would see alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import torch
 from torch import Tensor
@@ -31,7 +31,12 @@ from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 TOKENS_A_REPLY = (
     32  # a constant near the mean: what a sum over tokens is divided by, whatever the batch holds
 )
-CONTEXT, REPLY, PREFIX = 0, 1, 2  # what a token is for
+SLOTS = 4  # replies of one dialogue that are told apart; what there are more share the last slot
+CONTEXT, REPLY, PREFIX = 0, 1, 2  # what a token is for; of the second reply 3 and 4, of the third 5 and 6 …
+
+Told = Callable[
+    [Dialogue, int], tuple[str | None, str | None]
+]  # emotion and plan that the prefix of a turn tells
 
 
 @dataclass(frozen=True)
@@ -87,18 +92,19 @@ class ListenerLM(PreTrainedModel):
         labels: Tensor | None = None,
         **_: Any,
     ) -> dict[str, Tensor]:
-        """(batch, tokens), three times. "logits": (batch, 2), nats of each example's replies and of its prefixes."""
+        """(batch, tokens), three times. "logits": (batch, SLOTS, 2), nats of replies and of prefixes."""
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         said = purpose[:, 1:] != CONTEXT  # a token is predicted by the state before it
         vocabulary: Any = self.encoder.get_input_embeddings().weight  # tied: (words, size)
         logits = F.linear(states[:, :-1][said], vocabulary)
         nats = torch.zeros(said.shape, device=states.device)
         nats[said] = F.cross_entropy(logits.float(), input_ids[:, 1:][said], reduction="none")
-        reply = (nats * (purpose[:, 1:] == REPLY)).sum(-1)
-        prefix = (nats * (purpose[:, 1:] == PREFIX)).sum(-1)
+        sums = torch.zeros((len(nats), 1 + 2 * SLOTS), device=nats.device)
+        sums = sums.scatter_add(1, purpose[:, 1:], nats)[:, 1:].reshape(-1, SLOTS, 2)
         # A sum over tokens by a constant: the mean over equal shards is the mean over the batch (see Heads.loss).
+        reply, prefix = sums.sum(1).unbind(-1)
         loss = (reply + self.config.prefix_weight * prefix).mean() / TOKENS_A_REPLY
-        return {"loss": loss, "logits": torch.stack([reply, prefix], dim=-1)}
+        return {"loss": loss, "logits": sums}
 
 
 def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
@@ -132,49 +138,55 @@ def load(folder: Path) -> ListenerLM:
     return model
 
 
+def as_labelled(dialogue: Dialogue, index: int) -> tuple[str | None, str | None]:
+    return dialogue.emotion, dialogue.turns[index].label
+
+
 def encode_dialogue(
     settings: Settings,
     tokenizer: Tokenizer,
     dialogue: Dialogue,
     replies: Sequence[int],
-    openness: Mapping[str, float],
+    told: Told = as_labelled,
 ) -> dict[str, list[int]]:
-    """A dialogue up to its last reply, as tokens and what each is for. `replies`: turns that are learned or scored.
-
-    openness: the share of replies whose "emotion", and whose "plan", is left open. Which ones is decided by the
-    dialogue's id, not by chance: a resumed run sees what an unbroken one would.
-    """
+    """A dialogue up to its last reply, as tokens and what each is for. `replies`: turns that are learned or scored."""
     ids: list[int] = []
     purpose: list[int] = []
     for index, turn in enumerate(dialogue.turns[: max(replies) + 1]):
-        scored = index in replies
+        known: tuple[str | None, ...] = ()
         if turn.speaker == dialogue.speaker:
-            lead, head, known = SPEAKS, "", {}
+            lead, head = SPEAKS, ""
         else:
-            known = {"emotion": dialogue.emotion, "plan": turn.label}
-            for part, share in openness.items():
-                if crc32(f"{dialogue.id}:{index}:{part}".encode()) % 1000 < 1000 * share:
-                    known[part] = None
-            lead, head = ANSWERS, prefix(known["emotion"], known["plan"]) + " "
+            known = told(dialogue, index)
+            lead, head = ANSWERS, prefix(*known) + " "
         text = f"{lead}{head}{plain(turn.text)}{END}\n"
         bounds = (len(lead), len(lead) + max(len(head) - 1, 0), len(text) - 1)
         found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
         ids += found["input_ids"]
-        purpose += [_purpose(a, text[a:b], bounds, scored, known) for a, b in found["offset_mapping"]]
+        if index in replies:
+            slot = 2 * min(list(replies).index(index), SLOTS - 1)
+            kinds = [_purpose(a, text[a:b], bounds, known) for a, b in found["offset_mapping"]]
+            purpose += [kind + slot if kind else CONTEXT for kind in kinds]
+        else:
+            purpose += [CONTEXT] * len(found["input_ids"])
     limit = settings.max_tokens
     return {"input_ids": ids[-limit:], "purpose": purpose[-limit:]}
 
 
-def _purpose(
-    start: int, token: str, bounds: tuple[int, int, int], scored: bool, known: Mapping[str, str | None]
-) -> int:
+def _purpose(start: int, token: str, bounds: tuple[int, int, int], known: Sequence[str | None]) -> int:
     """Of a token that begins at `start` of a turn; bounds: where its prefix begins, its reply, and its end."""
-    if not scored or not bounds[0] <= start < bounds[2]:
+    if not bounds[0] <= start < bounds[2]:
         return CONTEXT
     if start >= bounds[1]:
         return REPLY
     named = token.strip(" []|")  # the frame is always the same, and a part that is left open is not learned
-    return PREFIX if named and any(named in (part or "") for part in known.values()) else CONTEXT
+    return PREFIX if named and any(named in (part or "") for part in known) else CONTEXT
+
+
+def counts(purpose: Sequence[int]) -> list[list[int]]:
+    """(SLOTS, 2): how many tokens of replies and of prefixes are scored; the first token of all never is."""
+    scored = list(purpose[1:])
+    return [[scored.count(REPLY + 2 * slot), scored.count(PREFIX + 2 * slot)] for slot in range(SLOTS)]
 
 
 def speaking(model: ListenerLM) -> Any:

@@ -22,6 +22,7 @@ from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores
+from heartfelt.training.start import start_from, wrong_with_start
 from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 
@@ -71,24 +72,11 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
             problems.append(f"{recipe.model} cannot learn from a teacher")
         problems += _wrong_with(recipe.teacher)
     if recipe.start:
-        problems += _wrong_with_start(recipe, module)
+        problems += wrong_with_start(recipe)
     problems += extra.problems(recipe.extra, task)
     if problems:
         raise BadRecipe("; ".join(problems))
     return settings
-
-
-def _wrong_with_start(recipe: Recipe, module: ModuleType) -> list[str]:
-    if hasattr(module, "fit"):
-        return [f"start: {recipe.model} is counted in one go, it cannot start from another run"]
-    run = Run(Path(recipe.start))
-    if not (run.folder / "recipe.yaml").is_file():
-        return [f"start: {recipe.start} is not a run folder"]
-    if run.results is None:
-        return [f"start: {recipe.start} is not finished"]
-    if run.recipe.model != recipe.model:
-        return [f"start: {recipe.start} is a {run.recipe.model}, not a {recipe.model}"]
-    return []
 
 
 def _wrong_with(teacher: Teacher) -> list[str]:
@@ -125,7 +113,6 @@ def _descend(job: _Job, watch: Any) -> Facts:
     from transformers import set_seed
 
     from heartfelt.training.gradient import Learner, accuracies, encoder
-    from heartfelt.training.start import start_from
     from heartfelt.training.teacher import teach
 
     recipe, task, folder = job.recipe, job.task, job.run.folder
@@ -134,7 +121,7 @@ def _descend(job: _Job, watch: Any) -> Facts:
     train, lessons = job.splits["train"], None
     model, tokenizer = job.module.build(job.settings, classes, [item.text for item in train])
     if recipe.start:
-        start_from(Run(Path(recipe.start)), model, tokenizer, task)
+        start_from(Run(Path(recipe.start)), model, tokenizer, task.heads)
     encode = encoder(job.module, job.settings, tokenizer, task)
     learner = Learner(folder, recipe, model, tokenizer, encode, accuracies(task))
     if recipe.teacher:

@@ -1,22 +1,45 @@
 """A training that starts from another one's weights: pre-train, then fine-tune; or learn on from a shipped stage."""
 
-from transformers import AutoTokenizer, PreTrainedModel
-from transformers import PreTrainedTokenizerBase as Tokenizer
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heartfelt.models import module_of
-from heartfelt.recipe import BadRecipe
+from heartfelt.recipe import BadRecipe, Recipe
 from heartfelt.training.run import Run
-from heartfelt.training.tasks import Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers import PreTrainedTokenizerBase as Tokenizer
 
 
-def start_from(run: Run, model: PreTrainedModel, tokenizer: Tokenizer, task: Task) -> None:
+def wrong_with_start(recipe: Recipe) -> list[str]:
+    """What can be known before training."""
+    if hasattr(module_of(recipe.model), "fit"):
+        return [f"start: {recipe.model} is counted in one go, it cannot start from another run"]
+    run = Run(Path(recipe.start))
+    if not (run.folder / "recipe.yaml").is_file():
+        return [f"start: {recipe.start} is not a run folder"]
+    if run.results is None:
+        return [f"start: {recipe.start} is not finished"]
+    if run.recipe.model != recipe.model:
+        return [f"start: {recipe.start} is a {run.recipe.model}, not a {recipe.model}"]
+    return []
+
+
+def start_from(
+    run: Run, model: "PreTrainedModel", tokenizer: "Tokenizer", heads: Mapping[str, Sequence[str]]
+) -> None:
     """Give a new model a finished run's weights. Heads that the run lacks, or has for other labels, stay as drawn."""
+    from transformers import AutoTokenizer
+
+    labels = run.labels if heads else {}
     if AutoTokenizer.from_pretrained(run.folder / "model").get_vocab() != tokenizer.get_vocab():
         raise BadRecipe(f"start: {run.folder} has another vocabulary than this recipe's checkpoint")
     foreign = tuple(
         f"heads.layers.{head}."
-        for head, labels in task.heads.items()
-        if tuple(run.labels.get(head, ())) != tuple(labels)
+        for head, wanted in heads.items()
+        if tuple(labels.get(head, ())) != tuple(wanted)
     )
     given = {
         name: weights

@@ -57,18 +57,32 @@ def test_what_each_token_is_for(tiny_llama: Path) -> None:
 
     tokenizer = tokenizer_of(tiny_llama)
 
-    def shown(openness: dict[str, float], replies: tuple[int, ...] = (1,)) -> list[tuple[str, int]]:
+    def shown(emotion: str | None, plan: str | None) -> list[tuple[str, int]]:
         found = lm.encode_dialogue(
-            lm.Settings(), tokenizer, talk("sad", "questioning", "what did you say ?"), replies, openness
-        )
+            lm.Settings(), tokenizer, talk("sad", "questioning", "what did you say ?"), (1,),
+            lambda dialogue, index: (emotion, plan),
+        )  # fmt: skip
         words = tokenizer.convert_ids_to_tokens(found["input_ids"])
         return [(word.replace("Ġ", " "), what) for word, what in zip(words, found["purpose"], strict=True)]
 
     reply = [(" what", 1), (" did", 1), (" you", 1), (" say", 1), (" ?", 1), ("<|im_end|>", 1), ("Ċ", 0)]
-    assert shown({})[-12:] == [("[", 0), ("sad", 2), (" |", 0), (" questioning", 2), ("]", 0), *reply]
-    assert shown({"emotion": 1})[-12:-7] == [("[", 0), ("any", 0), (" |", 0), (" questioning", 2), ("]", 0)]
-    assert shown({"emotion": 1, "plan": 1})[-11:-7] == [("any", 0), (" |", 0), (" any", 0), ("]", 0)]
-    assert {what for _, what in shown({})[:-12]} == {0}
+    assert shown("sad", "questioning")[-12:] == [
+        ("[", 0),
+        ("sad", 2),
+        (" |", 0),
+        (" questioning", 2),
+        ("]", 0),
+        *reply,
+    ]
+    assert shown(None, "questioning")[-12:-7] == [
+        ("[", 0),
+        ("any", 0),
+        (" |", 0),
+        (" questioning", 2),
+        ("]", 0),
+    ]
+    assert shown(None, None)[-11:-7] == [("any", 0), (" |", 0), (" any", 0), ("]", 0)]
+    assert {what for _, what in shown("sad", "questioning")[:-12]} == {0}
 
 
 def test_no_message_can_pass_for_a_mark_between_turns(tiny_llama: Path) -> None:
@@ -76,7 +90,7 @@ def test_no_message_can_pass_for_a_mark_between_turns(tiny_llama: Path) -> None:
 
     tokenizer = tokenizer_of(tiny_llama)
     sly = Dialogue("d", (Turn("speaker", "so <|im_end|> sad"), Turn("listener", "what")))
-    found = lm.encode_dialogue(lm.Settings(), tokenizer, sly, (1,), {})
+    found = lm.encode_dialogue(lm.Settings(), tokenizer, sly, (1,))
     assert found["input_ids"].count(tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
 
 
@@ -89,11 +103,13 @@ def test_loss_counts_replies_and_weighs_prefixes(tiny_llama: Path) -> None:
     settings = lm.Settings(str(tiny_llama), lora_rank=4, prefix_weight=0.5)
     model, tokenizer = lm.build(settings)
     dialogues = [talk("sad", "questioning", "what did you say ?"), talk("joyful", "wishing", "so happy")]
-    encoded = [lm.encode_dialogue(settings, tokenizer, d, (1,), {}) for d in dialogues]
+    encoded = [lm.encode_dialogue(settings, tokenizer, d, (1,)) for d in dialogues]
     batch = padded(encoded, 0)
     found = model.eval()(**batch)
     # By hand, a token at a time, over the whole vocabulary.
-    for row, example in zip(found["logits"], encoded, strict=True):
+    assert found["logits"].shape == (2, lm.SLOTS, 2)
+    for (row, *others), example in zip(found["logits"], encoded, strict=True):
+        assert not any(other.any() for other in others)
         ids = torch.tensor([example["input_ids"]])
         with torch.no_grad():
             states = model.encoder(input_ids=ids).last_hidden_state
@@ -103,13 +119,58 @@ def test_loss_counts_replies_and_weighs_prefixes(tiny_llama: Path) -> None:
             assert nats.item() == pytest.approx(
                 -sum(chances[i - 1, ids[0, i]].item() for i in places), rel=1e-4
             )
-    sums = found["logits"].sum(0)
+    sums = found["logits"].sum((0, 1))
     assert found["loss"].item() == pytest.approx(
         (sums[0] + 0.5 * sums[1]).item() / 2 / lm.TOKENS_A_REPLY, rel=1e-5
     )
     learned = [name for name, p in model.named_parameters() if p.requires_grad]
     assert learned
     assert all("lora_" in name for name in learned)
+
+
+def test_replies_together_score_as_they_do_alone(tiny_llama: Path) -> None:
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.training.batches import padded
+    from heartfelt.training.language import encoder, left_open, likelihoods, whole
+    from heartfelt.training.talks import Talk
+
+    settings = lm.Settings(str(tiny_llama), lora_rank=4)
+    model, tokenizer = lm.build(settings)
+    said = [Turn("speaker", "my dog died"), Turn("listener", "so sad", "wishing"),
+            Turn("speaker", "i am so sad"), Turn("listener", "what", "questioning")]  # fmt: skip
+    long = Dialogue("long", tuple(said * 3), emotion="sad")
+    apart = [Talk(long, (reply,)) for reply in range(1, 12, 2)]
+    apart.append(Talk(talk("sad", "questioning", "what did you say ?"), (1,)))
+    encode = encoder(lm, settings, tokenizer, left_open({}))
+    together = whole(apart, encode, 320)
+    assert [talk.replies for talk in together] == [(1, 3, 5, 7), (9, 11), (1,)]
+    scored = []
+    for talks in (apart, together):
+        batch = padded([encode(one) for one in talks], 0)
+        nats = model.eval()(**{name: batch[name] for name in batch if name != "labels"})["logits"]
+        scored.append(likelihoods(talks, nats.detach().numpy(), encode))
+    for name in ("ppl", "ppl_word", "bits_per_byte"):
+        assert scored[0][name] == pytest.approx(scored[1][name], rel=1e-4)
+    assert scored[0]["items"] == scored[1]["items"] == 7
+    # One that would be cut at the front stands alone.
+    short = lm.Settings(str(tiny_llama), max_tokens=60)
+    assert len(whole(apart, encoder(lm, short, tokenizer, left_open({})), 60)) > 3
+
+
+def test_what_is_left_open_does_not_change(tiny_llama: Path) -> None:
+    from heartfelt.training.language import left_open
+
+    told = left_open({"emotion": 0.3, "plan": 0.3})
+    given = [
+        told(Dialogue(f"d{i}", talk("sad", "wishing", "so").turns, emotion="sad"), 1) for i in range(2000)
+    ]
+    again = [
+        told(Dialogue(f"d{i}", talk("sad", "wishing", "so").turns, emotion="sad"), 1) for i in range(2000)
+    ]
+    assert given == again
+    for part in (0, 1):
+        assert sum(one[part] is None for one in given) == pytest.approx(600, abs=60)
+    assert set(given) == {(None, None), (None, "wishing"), ("sad", None), ("sad", "wishing")}
 
 
 @pytest.fixture
@@ -146,12 +207,16 @@ def test_it_learns_to_heed_its_prefix_and_loads_again(
     assert test["emotion only"]["ppl"][0] > test["gold prefix"]["ppl"][0]
     model = lm.load(tmp_path / "run" / "model").eval()
     encoded = lm.encode_dialogue(
-        lm.Settings(), tokenizer_of(tmp_path / "run" / "model"), talk("sad", "wishing", "a new dog"), (1,), {}
+        lm.Settings(), tokenizer_of(tmp_path / "run" / "model"), talk("sad", "wishing", "a new dog"), (1,)
     )
     batch = {name: torch.tensor([numbers]) for name, numbers in encoded.items()}
-    nats = model(**batch, attention_mask=torch.ones_like(batch["input_ids"]))["logits"][0, 0].item()
+    nats = model(**batch, attention_mask=torch.ones_like(batch["input_ids"]))["logits"][0, 0, 0].item()
     assert math.exp(nats / 4) < 1.3
     _says_what_it_learned(tmp_path / "run")
+    # It learns on from there: without a step, it scores the same.
+    still = Training(max_steps=1, batch_size=8, learning_rate=0.0, evaluate_every=1, metric="ppl")
+    on = Recipe("tiny", "listener_lm", settings, still, start=str(tmp_path / "run"))
+    assert engine.train(on, tmp_path / "on")["scores"]["test"] == test
 
 
 def _says_what_it_learned(folder: Path) -> None:
@@ -218,6 +283,6 @@ def test_what_engines_are_given_is_what_was_learned(tiny_llama: Path) -> None:
     talked = (*talk("sad", "questioning", "what did you say ?").turns, Turn("speaker", "my dog died"))
     whole = Dialogue("d", (*talked, Turn("listener", "so sad", "sympathizing")), emotion="sad")
     given = tokenizer(prompt(Dialogue("d", talked, emotion="sad"), "sad", "sympathizing"))["input_ids"]
-    learned = lm.encode_dialogue(lm.Settings(), tokenizer, whole, (3,), {})
+    learned = lm.encode_dialogue(lm.Settings(), tokenizer, whole, (3,))
     assert learned["input_ids"][: len(given)] == given
     assert learned["purpose"][len(given) :] == [lm.REPLY, lm.REPLY, lm.REPLY, lm.CONTEXT]
