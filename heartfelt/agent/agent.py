@@ -92,10 +92,12 @@ class Agent:
     def plan(
         self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None
     ) -> dict[str, float]:
-        """What the reply should do: the planner's chances, as far as this is no small talk; and the policy's say."""
+        """What the reply should do: the planner's chances, balanced so that rare labels count, as far as this is no
+        small talk; and the policy's say."""
         if not felt.plan:
             return {NEUTRAL: 1.0} if felt.neutral > SMALL_TALK else {}
-        mixed = {label: (1 - felt.neutral) * chance for label, chance in felt.plan.items()}
+        plan = self.listener.balanced(felt.plan)
+        mixed = {label: (1 - felt.neutral) * chance for label, chance in plan.items()}
         mixed[NEUTRAL] = mixed.get(NEUTRAL, 0.0) + felt.neutral
         number = 1 + sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
         return self.policy.steer(mixed, number, emotions or felt.emotion)

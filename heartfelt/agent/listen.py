@@ -108,6 +108,17 @@ class Listener:
         """From which chance on somebody is said to need help; None for an encoder that has not learned to hear it."""
         return self._encoder.card.thresholds.get("crisis")
 
+    def balanced(self, plan: dict[str, float]) -> dict[str, float]:
+        """A plan's chances with a part of the prior taken away; the likeliest label is else nearly always one and
+        the same, as it is among people who answer a stranger."""
+        card = self._encoder.card
+        if not plan or "plan" not in card.balance:
+            return plan
+        times = dict(zip(card.heads["plan"], card.balance["plan"], strict=True))
+        weighed = {label: chance * times[label] for label, chance in plan.items()}
+        total = sum(weighed.values())
+        return {label: chance / total for label, chance in weighed.items()}
+
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
         _, found = self._encoder(texts)

@@ -95,22 +95,46 @@ def _tell_extra(results: dict[str, Any]) -> None:
 
 @click.command()
 @click.argument("folder", type=_PATH)
-@click.option("--task", required=True, help="Any task that has one of its heads, e.g. contexts.")
+@click.option(
+    "--task", help="Any task that has one of its heads, e.g. contexts; of a language model, left out."
+)
 @click.option("--split", default="test", show_default=True)
 @click.option(
     "--balanced",
     is_flag=True,
     help="Name rare labels too: as weighted F1 on valid likes best; chances are then not calibrated.",
 )
+@click.option(
+    "--prefix",
+    help="Of a language model: what it is told of a reply, gold, emotion, no or predicted.",
+)
+@click.option("--base", is_flag=True, help="Of a language model: as it was before training.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with intervals.")
 @data_option
-def score(folder: Path, task: str, split: str, balanced: bool, as_json: bool, data: Path | None) -> None:
-    """Score a finished run, or an exported encoder, on another task: one model for all, each of its jobs apart."""
-    from heartfelt.training.predict import score as score_run
-    from heartfelt.training.tasks import find
+def score(
+    folder: Path, task: str | None, split: str, balanced: bool, prefix: str | None, base: bool, as_json: bool,
+    data: Path | None,
+) -> None:  # fmt: skip
+    """Score a finished run, or an exported encoder, on another task: one model for all, each of its jobs apart.
 
+    A language model (--prefix) is scored by how likely it finds people's replies.
+    """
     with counting("Scoring") as step:
-        found = score_run(folder, find(task), split, data, step, balanced)
+        if prefix:
+            from heartfelt.training.likelihood import score as score_replies
+
+            full = f"{prefix.removesuffix(' only').removesuffix(' prefix')}"
+            name = "emotion only" if full == "emotion" else f"{full} prefix"
+            found = {name: score_replies(Run(folder), name, split, data, base, step)}
+        elif task:
+            from heartfelt.training.predict import score as score_run
+            from heartfelt.training.tasks import find
+
+            found = score_run(folder, find(task), split, data, step, balanced)
+        else:
+            raise InvalidValue(
+                "What to score is missing: --task TASK, or of a language model --prefix PREFIX"
+            )
     if as_json:
         click.echo(json.dumps({"task": task, "split": split, "scores": found}, indent=2))
         return

@@ -13,8 +13,10 @@ from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models.backbone import separator
 from heartfelt.models.encoder_classifier import EncoderClassifier
-from heartfelt.training.calibration import temperatures
+from heartfelt.training.balance import best_balance
+from heartfelt.training.calibration import best_temperature, temperatures
 from heartfelt.training.crisis import speakers, told_outright
+from heartfelt.training.predictions import load
 from heartfelt.training.run import Run
 
 FALSE_ALARMS = 0.0015  # of ED valid's speaker turns; the patterns take .0025, and both together may take .005
@@ -40,6 +42,7 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
             max_tokens=recipe.settings.get("max_tokens", 128),
             pad_id=int(tokenizer.pad_token_id),
             sha256=sha256(scratch / "encoder.onnx"),
+            balance=balances(run, data),
         )
         _write(card, scratch)
         if "crisis" in card.heads:
@@ -53,6 +56,18 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
 def _write(card: Card, to: Path) -> None:
     with writing(to / "encoder.json", "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(card), indent=2))
+
+
+def balances(run: Run, data: Path | None) -> dict[str, tuple[float, ...]]:
+    """For the head "plan": what its chances are multiplied by where rare labels should count, as valid likes best."""
+    found = {}
+    for head in load(run, "valid", data).heads():
+        if head.name == "plan":
+            cooled = head.logits / best_temperature(head.logits, head.gold)
+            balance = best_balance(cooled, head.gold)
+            times = np.exp(-balance.power * balance.log_prior)
+            found[head.name] = tuple(round(float(one), 4) for one in times / times.min())
+    return found
 
 
 def crisis_threshold(encoder: Encoder, data: Path | None) -> float:

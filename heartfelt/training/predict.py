@@ -153,22 +153,30 @@ def logits_of(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> A
     if hasattr(module, "fit"):
         fitted = module.load(run.folder / "model")
         return np.asarray(fitted.logits([item.text for item in items]), np.float64)
-    import torch
     from transformers import AutoTokenizer
 
-    from heartfelt.training.batches import padded
     from heartfelt.training.gradient import encoder
 
-    model = module.load(run.folder / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
     settings, _ = fill(module.Settings, run.recipe.settings)
     encode = encoder(module, settings, tokenizer, find(run.recipe.task))
-    examples = [encode(item) for item in items]
-    order = sorted(range(len(items)), key=lambda i: -len(examples[i]["input_ids"]))
-    found: list[Array] = [np.empty(0)] * len(items)
+    model = module.load(run.folder / "model").eval()
+    return in_batches(model, [encode(item) for item in items], int(tokenizer.pad_token_id or 0), step)
+
+
+def in_batches(
+    model: Any, examples: Sequence[dict[str, Any]], pad_id: int, step: Callable[[str], None]
+) -> Array:
+    """A model's logits for examples, in their order; like lengths together, the longest first."""
+    import torch
+
+    from heartfelt.training.batches import padded
+
+    order = sorted(range(len(examples)), key=lambda i: -len(examples[i]["input_ids"]))
+    found: list[Array] = [np.empty(0)] * len(examples)
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
-        batch = padded([examples[i] for i in chosen], int(tokenizer.pad_token_id or 0))
+        batch = padded([examples[i] for i in chosen], pad_id)
         with torch.no_grad():
             rows = model(**{name: batch[name] for name in batch if name != "labels"})["logits"]
         for i, row in zip(chosen, rows.double().numpy(), strict=True):

@@ -20,6 +20,7 @@ def test_rows_of_queries_and_keys_change_from_halves_to_pairs() -> None:
 def test_the_file_has_every_adapter_in_llama_cpps_names_and_values(tiny_llama: Path, tmp_path: Path) -> None:
     import torch
     from gguf import GGUFReader
+    from gguf.quants import dequantize
 
     from heartfelt.models import listener_lm as lm
     from heartfelt.training.adapter import write_adapter
@@ -40,7 +41,11 @@ def test_the_file_has_every_adapter_in_llama_cpps_names_and_values(tiny_llama: P
         "lora",
         8.0,
     )
-    tensors = {tensor.name: tensor.data for tensor in reader.tensors}
+    tensors = {one.name: dequantize(one.data, one.tensor_type) for one in reader.tensors}
+    kinds = {one.name: one.tensor_type.name for one in reader.tensors}
+    # Rows of 64 numbers are two blocks of eight bits; rows of 4, the rank, are none.
+    assert kinds["blk.1.ffn_down.weight.lora_a"] == "Q8_0"
+    assert kinds["blk.1.ffn_down.weight.lora_b"] == "F16"
     assert len(tensors) == 2 * 7 * 2  # layers, linear layers of each, two sides
     down = model.encoder.layers[1].mlp.down_proj
     assert np.allclose(

@@ -10,6 +10,7 @@ from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import InvalidValue
 from heartfelt.recipe import BadRecipe, Recipe, Training
 from heartfelt.training import engine
+from heartfelt.training.run import Run
 from tests.training.conftest import WORDS
 
 MARKS = ("<|im_start|>", "<|im_end|>")
@@ -131,7 +132,7 @@ def test_loss_counts_replies_and_weighs_prefixes(tiny_llama: Path) -> None:
 def test_replies_together_score_as_they_do_alone(tiny_llama: Path) -> None:
     from heartfelt.models import listener_lm as lm
     from heartfelt.training.batches import padded
-    from heartfelt.training.language import encoder, left_open, likelihoods, whole
+    from heartfelt.training.likelihood import encoder, left_open, likelihoods, whole
     from heartfelt.training.talks import Talk
 
     settings = lm.Settings(str(tiny_llama), lora_rank=4)
@@ -158,7 +159,7 @@ def test_replies_together_score_as_they_do_alone(tiny_llama: Path) -> None:
 
 
 def test_what_is_left_open_does_not_change(tiny_llama: Path) -> None:
-    from heartfelt.training.language import left_open
+    from heartfelt.training.likelihood import left_open
 
     told = left_open({"emotion": 0.3, "plan": 0.3})
     given = [
@@ -202,9 +203,7 @@ def test_it_learns_to_heed_its_prefix_and_loads_again(
     results = engine.train(Recipe("tiny", "listener_lm", settings, training), tmp_path / "run")
     test = results["scores"]["test"]
     assert test["gold prefix"]["ppl"][0] < 1.2
-    assert test["no prefix"]["ppl"][0] > test["gold prefix"]["ppl"][0]
-    # Half of the answers depend on the plan alone: without it, a coin decides between two.
-    assert test["emotion only"]["ppl"][0] > test["gold prefix"]["ppl"][0]
+    _scores_by_prefix(Run(tmp_path / "run"), test["gold prefix"])
     model = lm.load(tmp_path / "run" / "model").eval()
     encoded = lm.encode_dialogue(
         lm.Settings(), tokenizer_of(tmp_path / "run" / "model"), talk("sad", "wishing", "a new dog"), (1,)
@@ -217,6 +216,21 @@ def test_it_learns_to_heed_its_prefix_and_loads_again(
     still = Training(max_steps=1, batch_size=8, learning_rate=0.0, evaluate_every=1, metric="ppl")
     on = Recipe("tiny", "listener_lm", settings, still, start=str(tmp_path / "run"))
     assert engine.train(on, tmp_path / "on")["scores"]["test"] == test
+
+
+def _scores_by_prefix(run: Run, gold: dict[str, Any]) -> None:
+    from heartfelt.errors import UnknownName
+    from heartfelt.training.likelihood import score
+
+    again = score(run, "gold prefix")
+    assert again["ppl"] == pytest.approx(gold["ppl"], rel=1e-3)
+    # Half of the answers depend on the plan alone: without it, a coin decides between two.
+    assert score(run, "no prefix")["ppl"][0] > score(run, "emotion only")["ppl"][0] > gold["ppl"][0]
+    assert score(run, "gold prefix", base=True)["ppl"][0] > 2 * gold["ppl"][0]
+    # What the shipped encoder plans (hardly ever wishing) is sometimes what was said, and tells less.
+    assert score(run, "predicted prefix")["ppl"][0] > gold["ppl"][0]
+    with pytest.raises(UnknownName, match="no prefix 'silver'"):
+        score(run, "silver")
 
 
 def _says_what_it_learned(folder: Path) -> None:
