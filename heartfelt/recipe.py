@@ -73,8 +73,8 @@ class Recipe:
     note: str = ""  # what stands in for what
 
     def hash(self) -> str:
-        """What distinguishes this recipe from another: its values, not its file."""
-        return hashlib.sha256(dump(self).encode()).hexdigest()[:12]
+        """What distinguishes this recipe from another: its values, not its file, nor whether 6 is written as 6.0."""
+        return hashlib.sha256(dump(parse(dump(self))).encode()).hexdigest()[:12]
 
 
 def load(path: Path | str, changes: Sequence[str] = ()) -> Recipe:

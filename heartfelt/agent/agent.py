@@ -19,10 +19,9 @@ from heartfelt.agent.policy import Policy
 from heartfelt.agent.rank import Weights, rank
 from heartfelt.dialogue import Candidate, Dialogue, Reply, Verdict
 from heartfelt.errors import UnknownName
-from heartfelt.labels import EMOTIONS, LABELS, NEUTRAL
+from heartfelt.labels import EMOTIONS, LABELS
 from heartfelt.text import sentences
 
-SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
 ONLY_ENGLISH = {
     "en": "I am sorry, I only speak English so far. Could you write to me in English?",
     "ar": "أعتذر، لا أتحدث حتى الآن إلا الإنجليزية. هل يمكنك أن تكتب لي بالإنجليزية؟",
@@ -84,7 +83,7 @@ class Agent:
             (felt,) = self.listener([dialogue])
         emotions = {emotion: 1.0} if emotion else felt.emotion
         plans = {plan: 1.0} if plan else self.plan(dialogue, felt, emotions)
-        wish = Wish(emotion or _feeling(felt), max(plans, key=lambda label: plans[label]) if plans else None)
+        wish = Wish(emotion or felt.feeling, max(plans, key=lambda label: plans[label]) if plans else None)
         # What a corpus or an earlier reply says of the emotion is not what was heard.
         known = msgspec.structs.replace(dialogue, emotion=wish.emotion)
         return self._respond(known, wish, emotions, plans, verdict, clock, heard)
@@ -92,15 +91,12 @@ class Agent:
     def plan(
         self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None
     ) -> dict[str, float]:
-        """What the reply should do: the planner's chances, balanced so that rare labels count, as far as this is no
-        small talk; and the policy's say."""
+        """What the reply should do: the listener's plan, and the policy's say."""
+        planned = self.listener.plan(felt)
         if not felt.plan:
-            return {NEUTRAL: 1.0} if felt.neutral > SMALL_TALK else {}
-        plan = self.listener.balanced(felt.plan)
-        mixed = {label: (1 - felt.neutral) * chance for label, chance in plan.items()}
-        mixed[NEUTRAL] = mixed.get(NEUTRAL, 0.0) + felt.neutral
+            return planned
         number = 1 + sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
-        return self.policy.steer(mixed, number, emotions or felt.emotion)
+        return self.policy.steer(planned, number, emotions or felt.emotion)
 
     def _respond(
         self,
@@ -182,12 +178,6 @@ class Clock:
         start = perf_counter()
         yield
         self.times[stage] = self.times.get(stage, 0.0) + perf_counter() - start
-
-
-def _feeling(felt: Heard) -> str | None:
-    if felt.neutral > SMALL_TALK or not felt.emotion:
-        return None
-    return max(felt.emotion, key=lambda name: felt.emotion[name])
 
 
 def _known(emotion: str | None, plan: str | None) -> None:

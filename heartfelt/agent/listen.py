@@ -19,10 +19,11 @@ from heartfelt.agent.encoder import Encoder
 from heartfelt.agent.gate import Gate
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn, Value
 from heartfelt.errors import InvalidValue, MissingData
-from heartfelt.labels import GROUPS
+from heartfelt.labels import GROUPS, NEUTRAL
 from heartfelt.text import language_of, readable
 
 WINDOW = 8  # turns of context, the most that ED's dialogues have
+SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
 _PART = 400  # characters that surely fit into the encoder's tokens
 _LONGEST = 2_000  # characters of a message in which a cry for help is heard
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
@@ -40,6 +41,13 @@ class Heard(Value, frozen=True):
     plan: dict[str, float] = field(default_factory=dict)  # what a good listener's reply would do: 41
     neutral: float = 0.0  # chance that this is small talk, which wants a plain answer
     language: str = "en"
+
+    @property
+    def feeling(self) -> str | None:
+        """The likeliest emotion; none where this is small talk."""
+        if self.neutral > SMALL_TALK or not self.emotion:
+            return None
+        return max(self.emotion, key=lambda name: self.emotion[name])
 
 
 class Listener:
@@ -108,16 +116,20 @@ class Listener:
         """From which chance on somebody is said to need help; None for an encoder that has not learned to hear it."""
         return self._encoder.card.thresholds.get("crisis")
 
-    def balanced(self, plan: dict[str, float]) -> dict[str, float]:
-        """A plan's chances with a part of the prior taken away; the likeliest label is else nearly always one and
-        the same, as it is among people who answer a stranger."""
+    def plan(self, heard: Heard) -> dict[str, float]:
+        """What a reply should do: small talk is answered plainly; else the planner's chances with a part of the prior
+        taken away, for the likeliest label is else nearly always one and the same, as among people."""
+        plain = heard.neutral if heard.neutral > SMALL_TALK else 0.0
+        if not heard.plan:
+            return {NEUTRAL: 1.0} if plain else {}
         card = self._encoder.card
-        if not plan or "plan" not in card.balance:
-            return plan
-        times = dict(zip(card.heads["plan"], card.balance["plan"], strict=True))
-        weighed = {label: chance * times[label] for label, chance in plan.items()}
+        times = dict(zip(card.heads["plan"], card.balance.get("plan", ()), strict=False))
+        weighed = {label: chance * times.get(label, 1.0) for label, chance in heard.plan.items()}
         total = sum(weighed.values())
-        return {label: chance / total for label, chance in weighed.items()}
+        return {
+            label: (1 - plain) * chance / total + (plain if label == NEUTRAL else 0.0)
+            for label, chance in weighed.items()
+        }
 
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""

@@ -17,6 +17,7 @@ from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder,
 from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 Pooling = Literal["mean", "first", "last_and_mean"]
+FIXED = ("pooling", "suffix")  # settings without which learned weights mean something else
 
 
 @dataclass(frozen=True)

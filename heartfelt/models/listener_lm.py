@@ -31,6 +31,7 @@ from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 TOKENS_A_REPLY = (
     32  # a constant near the mean: what a sum over tokens is divided by, whatever the batch holds
 )
+FIXED = ("lora_rank", "lora_alpha")  # settings without which learned weights mean something else
 SLOTS = 4  # replies of one dialogue that are told apart; what there are more share the last slot
 CONTEXT, REPLY, PREFIX = 0, 1, 2  # what a token is for; of the second reply 3 and 4, of the third 5 and 6 …
 

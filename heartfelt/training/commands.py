@@ -10,6 +10,7 @@ import click
 
 from heartfelt import recipe as recipes
 from heartfelt.errors import InvalidValue, MissingData
+from heartfelt.models import module_of
 from heartfelt.terminal import console, counting, table
 from heartfelt.training import keep as keeping
 from heartfelt.training.run import Run, runs_below
@@ -95,9 +96,7 @@ def _tell_extra(results: dict[str, Any]) -> None:
 
 @click.command()
 @click.argument("folder", type=_PATH)
-@click.option(
-    "--task", help="Any task that has one of its heads, e.g. contexts; of a language model, left out."
-)
+@click.option("--task", help="Any task that has one of its heads, e.g. contexts.")
 @click.option("--split", default="test", show_default=True)
 @click.option(
     "--balanced",
@@ -106,9 +105,10 @@ def _tell_extra(results: dict[str, Any]) -> None:
 )
 @click.option(
     "--prefix",
-    help="Of a language model: what it is told of a reply, gold, emotion, no or predicted.",
+    type=click.Choice(["gold", "emotion", "no", "predicted"]),
+    help="Of a language model, in place of a task: what it is told of the replies that it should find likely.",
 )
-@click.option("--base", is_flag=True, help="Of a language model: as it was before training.")
+@click.option("--base", is_flag=True, help="Of a language model: the checkpoint's own weights.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with intervals.")
 @data_option
 def score(
@@ -117,26 +117,26 @@ def score(
 ) -> None:  # fmt: skip
     """Score a finished run, or an exported encoder, on another task: one model for all, each of its jobs apart.
 
-    A language model (--prefix) is scored by how likely it finds people's replies.
+    A language model is scored by how likely it finds people's replies (--prefix), or on emotions, by the prefix
+    that it would write (--task contexts).
     """
+    if bool(task) == bool(prefix) or (base and not prefix) or (balanced and not task):
+        raise InvalidValue("Give --task TASK [--balanced], or of a language model --prefix PREFIX [--base]")
     with counting("Scoring") as step:
-        if prefix:
-            from heartfelt.training.likelihood import score as score_replies
-
-            full = f"{prefix.removesuffix(' only').removesuffix(' prefix')}"
-            name = "emotion only" if full == "emotion" else f"{full} prefix"
-            found = {name: score_replies(Run(folder), name, split, data, base, step)}
-        elif task:
+        if task:
             from heartfelt.training.predict import score as score_run
             from heartfelt.training.tasks import find
 
             found = score_run(folder, find(task), split, data, step, balanced)
         else:
-            raise InvalidValue(
-                "What to score is missing: --task TASK, or of a language model --prefix PREFIX"
-            )
+            module_of("listener_lm")  # says what is missing where torch is
+            from heartfelt.training.likelihood import score as score_replies
+
+            name = "emotion only" if prefix == "emotion" else f"{prefix} prefix"
+            found = {name: score_replies(Run(folder), name, split, data, base, step)}
     if as_json:
-        click.echo(json.dumps({"task": task, "split": split, "scores": found}, indent=2))
+        asked = {"task": task} if task else {"prefix": prefix, "base": base}
+        click.echo(json.dumps({**asked, "split": split, "scores": found}, indent=2))
         return
     _show([{"scores": {split: found}}])
 

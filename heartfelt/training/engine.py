@@ -20,9 +20,9 @@ from heartfelt.errors import UnknownName
 from heartfelt.models import MODELS, module_of
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.training import extra, predictions
-from heartfelt.training.run import Run, environment, open_run, write_card
+from heartfelt.training.run import Run, environment, finished, open_run, write_card
 from heartfelt.training.scores import scores
-from heartfelt.training.start import start_from, wrong_with_start
+from heartfelt.training.start import start_from, started_from, wrong_with_start
 from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 
@@ -34,6 +34,8 @@ Logits = Callable[[list[Item]], NDArray[np.floating[Any]]]
 def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = None) -> dict[str, Any]:
     """Train what a recipe says into a run folder; returns its results. `watch`: a TrainerCallback of your own."""
     module = module_of(recipe.model)
+    if (done := finished(folder, recipe)) is not None:
+        return done
     if recipe.task in TALKS:
         from heartfelt.training.language import train_language
 
@@ -43,8 +45,6 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
     task = TASKS[recipe.task]
     settings = check(recipe, module, task)
     run = open_run(folder, recipe)
-    if run.results is not None:
-        return run.results
     splits = {split: list(task.read(split, data)) for split in SPLITS}
     told = {}
     if recipe.extra:
@@ -176,6 +176,7 @@ def _measure(job: _Job, logits: Logits, facts: Facts, keep: bool) -> Facts:
         "scores": measured,
         **facts,
         **job.told,
+        **started_from(job.recipe),
         "items": {split: len(items) for split, items in job.splits.items()},
         "recipe": job.recipe.hash(),
         "data": data_hash(job.splits),

@@ -117,7 +117,7 @@ def ensemble(
 
 def refuse_too_few(runs: Sequence[Run]) -> None:
     if len(runs) < 2:
-        raise InvalidValue("an ensemble needs two runs at the least")
+        raise InvalidValue("there is nothing to average: name two runs at the least")
     (folder, times), *_ = Counter(run.folder.resolve() for run in runs).most_common()
     if times > 1:
         raise InvalidValue(f"the run {folder.name} is named {times} times")

@@ -87,6 +87,8 @@ def over_seeds(every: Sequence[Mapping[str, Any]]) -> Kept:
 
 def _values(recipe: Recipe) -> Kept:
     values: Kept = msgspec.to_builtins(portable(recipe))
+    if not values["start"]:  # younger than the results that were kept first
+        del values["start"]
     return values
 
 

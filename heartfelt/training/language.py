@@ -12,7 +12,7 @@ from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.gradient import Learner
 from heartfelt.training.likelihood import PREFIXES, encoder, left_open, likelihoods, perplexity, whole
 from heartfelt.training.run import Run, environment, open_run, write_card
-from heartfelt.training.start import start_from, wrong_with_start
+from heartfelt.training.start import start_from, started_from, wrong_with_start
 from heartfelt.training.talks import TALKS, Talk
 
 
@@ -36,15 +36,14 @@ def train_language(
     if problems or settings is None:
         raise BadRecipe("; ".join(problems))
     run = open_run(folder, recipe)
-    if run.results is not None:
-        return run.results
     splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
     set_seed(recipe.training.seed)
     model, tokenizer = module.build(settings)
     if recipe.start:
         start_from(Run(Path(recipe.start)), model, tokenizer, {})
     encodes = {
-        name: encoder(module, settings, tokenizer, left_open(share)) for name, share in PREFIXES.items()
+        name: encoder(module, settings, tokenizer, left_open(PREFIXES[name]))
+        for name in ("gold prefix", "no prefix")
     }
     learning = left_open({"emotion": settings.open_share, "plan": settings.open_share})
     gold = encodes["gold prefix"]
@@ -53,7 +52,12 @@ def train_language(
     )
     learner.learn(splits["train"], whole(splits["valid"], gold, settings.max_tokens), watch)
     talks = whole(splits["test"], gold, settings.max_tokens)
-    scores = {"test": {"gold prefix": likelihoods(talks, learner.logits(talks, gold), gold)}} if talks else {}
+    scores = {
+        "test": {
+            name: likelihoods(talks, learner.logits(talks, encode), encode)
+            for name, encode in encodes.items()
+        }
+    }
     results = {
         "task": task.name,
         "model": recipe.model,
@@ -63,6 +67,7 @@ def train_language(
         "learned": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "minutes": round(learner.minutes.spent(), 1),
         "items": {split: len(talks) for split, talks in splits.items()},
+        **started_from(recipe),
         "recipe": recipe.hash(),
         "data": data_hash(splits),
         "environment": environment(),

@@ -70,23 +70,18 @@ def score(
 
 
 def foretold(dialogues: Sequence[Dialogue], listener: Listener | None = None) -> Told:
-    """The prefix as an agent would write it: the emotion and the plan that the encoder likes best."""
+    """The prefix as an agent without a policy would write it before each reply, by what was said up to there."""
     asked = {}
     for dialogue in dialogues:
         for index, turn in enumerate(dialogue.turns):
             if index and turn.speaker != dialogue.speaker:
                 asked[dialogue.id, index] = msgspec.structs.replace(dialogue, turns=dialogue.turns[:index])
-    heard = (listener or shipped())(list(asked.values()))
-    found = {
-        name: tuple(max(chances, key=lambda label: chances[label]) for chances in (one.emotion, one.plan))
-        for name, one in zip(asked, heard, strict=True)
-    }
-
-    def told(dialogue: Dialogue, index: int) -> tuple[str | None, str | None]:
-        emotion, plan = found.get((dialogue.id, index), (None, None))
-        return emotion, plan
-
-    return told
+    listener = listener or shipped()
+    found: dict[tuple[str, int], tuple[str | None, str | None]] = {}
+    for name, heard in zip(asked, listener(list(asked.values())), strict=True):
+        plan = listener.plan(heard)
+        found[name] = (heard.feeling, max(plan, key=lambda label: plan[label]) if plan else None)
+    return lambda dialogue, index: found.get((dialogue.id, index), (None, None))
 
 
 def left_open(share: Mapping[str, float]) -> Told:
@@ -118,9 +113,9 @@ def encoder(module: ModuleType, settings: Any, tokenizer: Any, told: Told) -> En
 def whole(talks: Sequence[Talk], encode: Encode, max_tokens: int) -> list[Talk]:
     """The same replies, as many of a dialogue in one talk as have slots of their own and lose nothing at the front."""
     found: list[Talk] = []
-    for talk in talks:
+    for talk in (Talk(several.dialogue, (reply,)) for several in talks for reply in several.replies):
         last = found[-1] if found else None
-        if last and last.dialogue.id == talk.dialogue.id and len(last.replies) + len(talk.replies) <= SLOTS:
+        if last and last.dialogue == talk.dialogue and len(last.replies) + len(talk.replies) <= SLOTS:
             both = Talk(talk.dialogue, (*last.replies, *talk.replies))
             if len(encode(both)["input_ids"]) < max_tokens:
                 found[-1] = both
@@ -141,7 +136,8 @@ def likelihoods(talks: Sequence[Talk], nats: np.ndarray, encode: Encode) -> dict
     """Metric → [value, low, high] of replies, from the (talks, SLOTS, 2) nats of each; intervals by dialogue."""
     rows = []
     for talk, found in zip(talks, nats, strict=True):
-        for reply, lost, counted in zip(talk.replies, found, encode(talk)["labels"], strict=False):
+        counts = encode(talk)["labels"][: len(talk.replies)]
+        for reply, lost, counted in zip(talk.replies, found[: len(counts)], counts, strict=True):
             said = talk.dialogue.turns[reply].text
             rows.append(
                 Output(

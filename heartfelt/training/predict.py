@@ -19,6 +19,7 @@ from heartfelt.training.balance import best_balance
 from heartfelt.training.predictions import Predicted, load
 from heartfelt.training.run import Run
 from heartfelt.training.scores import by_head, scores
+from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, Item, Task, find
 
 Array = NDArray[np.float64]
@@ -33,8 +34,8 @@ def answers(
 ) -> dict[str, Array]:
     """Head → (items, labels) logits of a run folder, or of the folder of an exported encoder.
 
-    What it was asked before (`kept`) it is not asked again. Who tells 32 emotions apart also tells Parrott's six
-    groups: their chances are sums.
+    A language model answers by the prefix that it would write. What a run was asked before (`kept`) it is not asked
+    again. Who tells 32 emotions apart also tells Parrott's six groups: their chances are sums.
     """
     if _exported(folder):
         chances, _ = Encoder(folder)([item.turns for item in items])
@@ -45,6 +46,10 @@ def answers(
             raise InvalidValue(
                 f"{folder} is not finished: heartfelt train RECIPE --to {folder} goes on with it"
             )
+        if run.recipe.task in TALKS:
+            from heartfelt.training.by_prefix import emotions
+
+            return {"emotion": emotions(run, EMOTIONS, items, step)}
         logits = _remembered(run, items, step, kept)
         sizes = [len(labels) for labels in run.labels.values()]
         found = dict(zip(run.labels, np.split(logits, np.cumsum(sizes)[:-1], axis=-1), strict=True))
@@ -97,11 +102,17 @@ def _on_split(
         raise InvalidValue(f"{folder} cannot be scored on {task.name}: {known}")
     asked, kept = replace(task, heads=heads), None
     with suppress(MissingData, BadData):  # none are kept, or they are of other data than that at hand
-        kept = None if _exported(folder) else load(Run(folder), split, data)
+        kept = None if _exported(folder) or _speaks(folder) else load(Run(folder), split, data)
     return asked, items, fit_for(asked, answers(folder, items, step, kept), labels)
 
 
+def _speaks(folder: Path) -> bool:
+    return Run(folder).recipe.task in TALKS
+
+
 def labels_of(folder: Path) -> dict[str, list[str]]:
+    if not _exported(folder) and _speaks(folder):
+        return {"emotion": list(EMOTIONS)}
     found = read_card(folder).heads if _exported(folder) else Run(folder).labels
     heads = {head: list(labels) for head, labels in found.items()}
     if heads.get("emotion") == list(EMOTIONS):

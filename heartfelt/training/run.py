@@ -4,7 +4,7 @@ recipe.yaml      the whole recipe, defaults included
 labels.json      head → labels, in the order of the model's outputs
 model/           weights and tokenizer, the best state on the valid split
 metrics.jsonl    a line a step: loss, learning rate; a line an evaluation
-results.json     scores on valid and test, minutes, hashes of recipe and data, environment
+results.json     scores on test (and valid, of labels), minutes, hashes of recipe and data, environment
 predictions/     what the model said of every item of a split: ids, labels, logits
 README.md        the model card
 checkpoints/     where an unfinished training goes on from
@@ -85,6 +85,14 @@ def open_run(folder: Path, recipe: Recipe) -> Run:
     with writing(folder / "recipe.yaml") as file:
         file.write(dump(recipe))
     return run
+
+
+def finished(folder: Path, recipe: Recipe) -> dict[str, Any] | None:
+    """What this very recipe scored in this folder, if it is done."""
+    run = Run(folder)
+    if not (folder / "recipe.yaml").is_file() or run.results is None or run.recipe.hash() != recipe.hash():
+        return None
+    return run.results
 
 
 def runs_below(folder: Path) -> list[Run]:

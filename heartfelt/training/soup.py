@@ -31,6 +31,10 @@ def soup(
     recipe = replace(first.recipe, note=f"The mean of the weights of {names}. {first.recipe.note}".strip())
     run = open_run(to, recipe)
     if run.results is not None:
+        if run.results["averaged"] != [named(each) for each in runs]:
+            raise InvalidValue(
+                f"{to} holds the mean of other runs of these names; choose another folder (--to)"
+            )
         return run.results
     model, tokenizer = _mean_model(runs)
     model.save_pretrained(to / "model")
@@ -39,9 +43,10 @@ def soup(
     splits = {split: list(task.read(split, data)) for split in SPLITS}
     measured = {}
     for split in SPLITS[1:]:
-        found = logits_of(run, splits[split], step)
-        measured[split] = scores(task, splits[split], found)
-        predictions.save(run, split, task, splits[split], found)
+        if items := splits[split]:
+            found = logits_of(run, items, step)
+            measured[split] = scores(task, items, found)
+            predictions.save(run, split, task, items, found)
     results = {
         "task": task.name,
         "model": recipe.model,
@@ -71,6 +76,8 @@ def _refuse_different(first: Run, others: Sequence[Run]) -> None:
             run.labels != first.labels
         ):
             raise InvalidValue(f"{run.folder} is another model, or for other labels, than {first.folder}")
+        if run.recipe.start != recipe.start:
+            raise InvalidValue(f"{run.folder} and {first.folder} did not start from the same run")
 
 
 def _mean_model(runs: Sequence[Run]) -> tuple[Any, Any]:

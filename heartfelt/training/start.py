@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heartfelt.models import module_of
-from heartfelt.recipe import BadRecipe, Recipe
+from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.run import Run
 
 if TYPE_CHECKING:
@@ -24,7 +24,22 @@ def wrong_with_start(recipe: Recipe) -> list[str]:
         return [f"start: {recipe.start} is not finished"]
     if run.recipe.model != recipe.model:
         return [f"start: {recipe.start} is a {run.recipe.model}, not a {recipe.model}"]
-    return []
+    module = module_of(recipe.model)
+    here, there = (fill(module.Settings, one.settings)[0] for one in (recipe, run.recipe))
+    return [
+        f"start: {recipe.start} has settings.{name} {getattr(there, name)}, and this recipe {getattr(here, name)}"
+        for name in getattr(module, "FIXED", ())
+        if getattr(here, name, None) != getattr(there, name, None)
+    ]
+
+
+def started_from(recipe: Recipe) -> dict[str, Any]:
+    """For results.json: which training it was, without where it lies."""
+    if not recipe.start:
+        return {}
+    run = Run(Path(recipe.start))
+    results = run.results or {}
+    return {"start": {"run": run.name, "recipe": results.get("recipe"), "data": results.get("data")}}
 
 
 def start_from(

@@ -1,7 +1,7 @@
 """What a language model learns from: whole dialogues whose listener turns it should say.
 
 A task here gives `Talk`s by split: train has one a dialogue, all its listener turns at once; valid and test have one a
-reply, so that each is scored by itself. ED's turns come with labels (EmpatheticIntents); a listener turn's label is
+reply. ED's turns come with labels (EmpatheticIntents); a listener turn's label is
 the reply's plan.
 """
 

@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.chat import Chat, history, load_talk
 from heartfelt.agent.generator import Decoding, Wish
 from heartfelt.agent.guard import Guard
-from heartfelt.agent.listen import Listener, as_dialogue
+from heartfelt.agent.listen import Heard, Listener, as_dialogue
 from heartfelt.agent.policy import Policy, Rule, When
 from heartfelt.agent.rank import Weights, echo, rank
 from heartfelt.dialogue import Candidate, Dialogue, Reply, Turn
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, UnknownName
+from heartfelt.labels import LABELS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
 SAD, HAPPY, PLAIN = "i am so sad . my dog died", "i am so happy . i won the game", "what did you say ?"
@@ -66,6 +68,26 @@ def test_what_was_heard_and_planned_is_what_the_generator_is_asked(listener: Lis
     assert "plan: sympathizing" in reply.why
     assert "<b>heard</b> sad" in reply._repr_html_()
     assert Reply.from_json(reply.to_json()) == reply
+
+
+def test_plans_are_balanced_and_small_talk_is_neutral(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = listener._encoder.card
+    times = tuple(4.0 if label == "wishing" else 1.0 for label in LABELS)
+    monkeypatch.setattr(listener._encoder, "card", msgspec.structs.replace(card, balance={"plan": times}))
+    felt = Heard(emotion={"sad": 1.0}, plan={"questioning": 0.6, "wishing": 0.3, "neutral": 0.1}, neutral=0.4)
+    # By hand: .6, 1.2 and .1 of 1.9; a gate that is not sure has no say.
+    assert listener.plan(felt) == pytest.approx(
+        {"questioning": 0.6 / 1.9, "wishing": 1.2 / 1.9, "neutral": 0.1 / 1.9}
+    )
+    assert felt.feeling == "sad"
+    plain = msgspec.structs.replace(felt, neutral=0.6)
+    assert listener.plan(plain)["neutral"] == pytest.approx(0.6 + 0.4 * 0.1 / 1.9)
+    assert sum(listener.plan(plain).values()) == pytest.approx(1)
+    assert plain.feeling is None
+    assert listener.plan(Heard(neutral=0.9, language="ar")) == {"neutral": 1.0}
+    assert listener.plan(Heard(neutral=0.1, language="ar")) == {}
 
 
 def test_small_talk_is_answered_plainly(listener: Listener) -> None:

@@ -4,10 +4,12 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import InvalidValue
+from heartfelt.labels import EMOTIONS
 from heartfelt.recipe import BadRecipe, Recipe, Training
 from heartfelt.training import engine
 from heartfelt.training.run import Run
@@ -204,6 +206,7 @@ def test_it_learns_to_heed_its_prefix_and_loads_again(
     test = results["scores"]["test"]
     assert test["gold prefix"]["ppl"][0] < 1.2
     _scores_by_prefix(Run(tmp_path / "run"), test["gold prefix"])
+    _tells_feelings_apart(tmp_path / "run")
     model = lm.load(tmp_path / "run" / "model").eval()
     encoded = lm.encode_dialogue(
         lm.Settings(), tokenizer_of(tmp_path / "run" / "model"), talk("sad", "wishing", "a new dog"), (1,)
@@ -231,6 +234,42 @@ def _scores_by_prefix(run: Run, gold: dict[str, Any]) -> None:
     assert score(run, "predicted prefix")["ppl"][0] > gold["ppl"][0]
     with pytest.raises(UnknownName, match="no prefix 'silver'"):
         score(run, "silver")
+
+
+def _tells_feelings_apart(folder: Path) -> None:
+    import torch
+
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.training import by_prefix, predict
+    from heartfelt.training.tasks import Item
+
+    items = [Item(mood, 0, (f"i am so {mood}",), {}) for mood in ("happy", "sad")]
+    found = predict.answers(folder, items)["emotion"]
+    assert [EMOTIONS[i] for i in found.argmax(-1)] == ["joyful", "sad"]
+    assert np.exp(found).sum(-1) == pytest.approx(1)
+    # Names that begin alike, by hand: each token after those before it.
+    model, tokenizer = lm.load(folder / "model").eval(), tokenizer_of(folder / "model")
+    names = [
+        tokenizer.convert_tokens_to_ids(list(name)) for name in (["so", "sad"], ["so", "happy"], ["dog"])
+    ]
+    start = by_prefix.start_of_prefix(items[0], tokenizer)
+    assert tokenizer.convert_ids_to_tokens(start)[-3:] == ["assistant", "Ċ", "["]
+    words = model.encoder.get_input_embeddings().weight
+
+    def after(ids: list[int], token: int, others: list[int]) -> float:
+        with torch.no_grad():
+            logits = model.encoder(input_ids=torch.tensor([ids])).last_hidden_state[0, -1] @ words.T
+        return torch.log_softmax(logits[others], -1)[others.index(token)].item()
+
+    so, dog = names[0][0], names[2][0]
+    second = [names[0][1], names[1][1]]
+    first = after(start, so, [so, dog])
+    by_hand = [first + after([*start, so], token, second) for token in second] + [
+        after(start, dog, [so, dog])
+    ]
+    whole = by_prefix.chances_of(model, [start], names)[0]
+    rare = np.exp(first) <= 0.01
+    assert whole == pytest.approx([first - np.log(2)] * 2 + by_hand[2:] if rare else by_hand, abs=1e-4)
 
 
 def _says_what_it_learned(folder: Path) -> None:

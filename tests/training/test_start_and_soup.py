@@ -73,6 +73,23 @@ def test_what_cannot_be_started_from(first: Run, tiny_bert: Path, moods: Path, t
     assert not (tmp_path / "new").exists()
 
 
+def test_settings_that_change_what_weights_mean_are_refused(first: Run, tiny_bert: Path, moods: Path) -> None:
+    settings = {"checkpoint": str(tiny_bert), "max_tokens": 32, "pooling": "first"}
+    other = Recipe("situations", "encoder_classifier", settings, FAST, start=str(first.folder))
+    with pytest.raises(BadRecipe, match=r"first has settings\.pooling mean, and this recipe first"):
+        engine.train(other, first.folder.parent / "new", moods)
+
+
+def test_what_is_finished_does_not_need_its_start(first: Run, tiny_bert: Path, moods: Path) -> None:
+    recipe, folder = learn(tiny_bert, STILL, str(first.folder)), first.folder.parent / "second"
+    results = engine.train(recipe, folder, moods)
+    assert results["start"] == {
+        "run": "first", "recipe": (first.results or {})["recipe"], "data": (first.results or {})["data"],
+    }  # fmt: skip
+    first.folder.rename(first.folder.with_name("elsewhere"))
+    assert engine.train(recipe, folder, moods) == results
+
+
 def test_recipes_without_a_start_keep_their_hash(tiny_bert: Path) -> None:
     assert "start" not in dump(learn(tiny_bert))
     assert parse(dump(learn(tiny_bert, start="runs/first"))).start == "runs/first"
@@ -92,16 +109,29 @@ def test_a_soup_is_the_mean_of_weights(first: Run, tiny_bert: Path, moods: Path,
     assert [each["run"] for each in results["averaged"]] == ["more-seed-1", "more-seed-2"]
     # It is a run like any other: it can be a start, be scored, and be made again in no time.
     assert soup(runs, tmp_path / "soup", moods) == results
+    with pytest.raises(InvalidValue, match="the mean of other runs"):
+        soup(changed(runs), tmp_path / "soup", moods)
     engine.train(learn(tiny_bert, STILL, str(tmp_path / "soup")), tmp_path / "on", moods)
     assert all(np.array_equal(weights(tmp_path / "on")[name], mean[name]) for name in mean)
 
 
+def changed(runs: list[Run]) -> list[Run]:
+    """The same folders, the last one trained anew by another recipe."""
+    results = (runs[-1].folder / "results.json").read_text()
+    (runs[-1].folder / "results.json").write_text(
+        results.replace((runs[-1].results or {})["recipe"], "0" * 12)
+    )
+    return runs
+
+
 def test_what_cannot_be_averaged(first: Run, tiny_bert: Path, moods: Path, tmp_path: Path) -> None:
     engine.train(Recipe("situations", "naive_bayes"), tmp_path / "nb", moods)
+    engine.train(learn(tiny_bert, STILL, str(first.folder)), tmp_path / "on", moods)
     for runs, message in (
         ([first], "two runs at the least"),
         ([first, first], "named 2 times"),
         ([first, Run(tmp_path / "nb")], "is another model"),
+        ([first, Run(tmp_path / "on")], "did not start from the same run"),
         ([Run(tmp_path / "nb"), first], "no weights that can be averaged"),
     ):
         with pytest.raises(InvalidValue, match=message):
