@@ -56,6 +56,7 @@ class Teacher:
     runs: tuple[str, ...]  # folders; of several, the mean of their chances
     weight: float = 0.5  # of the teacher's word; a label has the rest, or all if no teacher has the head
     temperature: float = 2.0  # flattens both sides' chances, so that small ones count
+    heads: tuple[str, ...] = ()  # what they are heard on; all that they know where left out
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ def dump(recipe: Recipe) -> str:
     for younger in ("teacher", "start", "extra"):  # than the first run folders, whose hashes must not change
         if not values[younger]:
             del values[younger]
+    if not values.get("teacher", {}).get("heads", True):
+        del values["teacher"]["heads"]
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
 

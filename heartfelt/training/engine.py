@@ -70,7 +70,7 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
     if recipe.teacher:
         if hasattr(module, "fit"):
             problems.append(f"{recipe.model} cannot learn from a teacher")
-        problems += _wrong_with(recipe.teacher)
+        problems += _wrong_with(recipe.teacher, task)
     if recipe.start:
         problems += wrong_with_start(recipe)
     problems += extra.problems(recipe.extra, task)
@@ -79,8 +79,12 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
     return settings
 
 
-def _wrong_with(teacher: Teacher) -> list[str]:
+def _wrong_with(teacher: Teacher, task: Task) -> list[str]:
     found = []
+    if foreign := [head for head in teacher.heads if head not in task.heads]:
+        found.append(
+            f"teacher.heads: {task.name} has no {', '.join(foreign)}; it has {', '.join(task.heads)}"
+        )
     if not (0 <= teacher.weight <= 1 and teacher.temperature > 0):
         found.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
     if not teacher.runs:

@@ -89,6 +89,8 @@ def _values(recipe: Recipe) -> Kept:
     values: Kept = msgspec.to_builtins(portable(recipe))
     if not values["start"]:  # younger than the results that were kept first
         del values["start"]
+    if values["teacher"] and not values["teacher"]["heads"]:
+        del values["teacher"]["heads"]
     return values
 
 

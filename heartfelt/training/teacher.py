@@ -15,6 +15,7 @@ from heartfelt.recipe import Teacher
 from heartfelt.terminal import counting
 from heartfelt.training.predict import answers, fit_for, labels_of, made_at_last, seen_of
 from heartfelt.training.predictions import halved
+from heartfelt.training.scores import by_head
 from heartfelt.training.tasks import Item, Task
 
 Array = NDArray[np.floating[Any]]
@@ -22,17 +23,26 @@ PART = 4096  # items kept at once: what a killed student does not ask again
 
 
 def teach(teacher: Teacher, task: Task, items: Sequence[Item]) -> Array:
-    """(items, all classes of the task) logits; NaN for a head that no teacher has. Several teachers are averaged.
+    """(items, all classes of the task) logits; NaN for a head that no teacher has, or on which they are not heard.
+
+    Several teachers are averaged.
 
     Items that are labelled only for what no teacher knows they are not asked about, and NaN: they would guess, and it
     is their time that a student waits for.
     """
-    known = {head for folder in teacher.runs for head in labels_of(Path(folder))}
+    known = {head for folder in teacher.runs for head in labels_of(Path(folder))} & _heard(teacher, task)
     asked = [i for i, item in enumerate(items) if not item.labels or known & item.labels.keys()]
     found = [_of_run(Path(folder), task, [items[i] for i in asked]) for folder in teacher.runs]
     logits = np.full((len(items), sum(map(len, task.heads.values()))), np.nan, np.float32)
     logits[asked] = found[0] if len(found) == 1 else mean_of_chances(found, task)
+    for head, part in by_head(task, logits).items():
+        if head not in known:
+            part[:] = np.nan
     return logits
+
+
+def _heard(teacher: Teacher, task: Task) -> set[str]:
+    return set(teacher.heads or task.heads)
 
 
 def mean_of_chances(found: Sequence[Array], task: Task) -> Array:

@@ -1,6 +1,7 @@
 """A student learns what its teacher says, also of text that has no label."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,26 @@ def test_large_logits_lose_nothing_when_they_are_kept(
     (tmp_path / "results.json").write_text("{}")
     found = teacher.teach(Teacher((str(tmp_path),)), TASK, [Item("d", 1, ("so",), {})])
     assert found[0, 0] - found[0, 1] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_teachers_are_heard_only_on_some_heads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What it would say of the other head is not learned, and items labelled for that one alone are not asked about."""
+    task = Task("t", "", {"a": ("x", "y"), "b": ("p", "q")}, lambda split, data: iter(()))
+    asked: list[list[str]] = []
+
+    def of_run(folder: Path, task: Task, items: Sequence[Item]) -> np.ndarray:
+        asked.append([item.dialogue for item in items])
+        return np.zeros((len(items), 4))
+
+    monkeypatch.setattr(teacher, "labels_of", lambda folder: {"a": ["x", "y"], "b": ["p", "q"]})
+    monkeypatch.setattr(teacher, "_of_run", of_run)
+    items = [Item(head, 0, ("hm",), {head: label}) for head, label in (("a", "x"), ("b", "p"))]
+    heard = teacher.teach(Teacher(("one", "two"), heads=("a",)), task, items)
+    assert asked == [["a"], ["a"]]
+    assert np.isnan(heard).tolist() == [[False, False, True, True], [True] * 4]
+    assert not np.isnan(teacher.teach(Teacher(("one",)), task, items)).any()
+    # A recipe that does not say so keeps its hash; one that names a foreign head is refused.
+    assert "heads" not in dump(Recipe("t", "m", teacher=Teacher(("one",))))
+    with pytest.raises(BadRecipe, match=r"teacher\.heads: situations has no plan; it has emotion"):
+        named = Teacher(("one",), heads=("plan",))
+        engine.train(Recipe("situations", "encoder_classifier", teacher=named), tmp_path / "run")
