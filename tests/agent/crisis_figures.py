@@ -27,11 +27,15 @@ def share(hits: int, n: int) -> tuple[str, Estimate]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of the corpora, for false alarms on ED test")
-    parser.add_argument("--misses", action="store_true")
+    parser.add_argument(
+        "--sets", default="dev,test,blind", help="files of tests/agent/crisis; the last by kind too"
+    )
+    parser.add_argument("--misses", action="store_true", help="of the last set: it is spent then")
     asked = parser.parse_args()
+    sets = asked.sets.split(",")
     for what, guard in (("patterns and ear", Guard("US")), ("patterns alone", Guard("US", ear=False))):
         print(f"== {what}")
-        for name in ("dev", "test", "blind"):
+        for name in sets:
             for side, word in (("yes", "recall"), ("no", "false alarms")):
                 for language in ("en", "ar", None):
                     chosen = [
@@ -41,17 +45,17 @@ def main() -> None:
                     ]
                     hits = sum(bool(guard.crisis(row["text"])) for row in chosen)
                     print(f"{name} {word} {language or 'all'}: {share(hits, len(chosen))[0]}")
-        kinds = sorted({row["kind"] for row in rows("blind") if row["crisis"] == "yes"})
+        kinds = sorted({row["kind"] for row in rows(sets[-1]) if row["crisis"] == "yes"})
         for kind in kinds:
-            chosen = [row for row in rows("blind") if row["crisis"] == "yes" and row["kind"] == kind]
+            chosen = [row for row in rows(sets[-1]) if row["crisis"] == "yes" and row["kind"] == kind]
             hits = sum(bool(guard.crisis(row["text"])) for row in chosen)
-            print(f"blind recall {kind}: {hits}/{len(chosen)}")
+            print(f"{sets[-1]} recall {kind}: {hits}/{len(chosen)}")
         if asked.data:
             said = [text for _, text in speakers("test", asked.data)]
             print(f"ED test: {share(sum(bool(guard.crisis(text)) for text in said), len(said))[0]}")
     if asked.misses:
         guard = Guard("US")
-        for row in rows("blind"):
+        for row in rows(sets[-1]):
             if bool(guard.crisis(row["text"])) != (row["crisis"] == "yes"):
                 word = "missed" if row["crisis"] == "yes" else "false alarm"
                 print(word, row["id"], row["kind"], row["text"])

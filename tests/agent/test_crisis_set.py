@@ -16,7 +16,9 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380), ("second.csv", 380)]
+)
 def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -> None:
     found = rows(name)
     assert len(found) >= least
@@ -28,5 +30,6 @@ def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -
 
 
 def test_no_message_occurs_twice() -> None:
-    texts = [normalized(row["text"]) for name in ("dev.csv", "test.csv", "blind.csv") for row in rows(name)]
+    names = ("dev.csv", "test.csv", "blind.csv", "second.csv")
+    texts = [normalized(row["text"]) for name in names for row in rows(name)]
     assert len(set(texts)) == len(texts)
