@@ -126,7 +126,7 @@ def test_extra_is_told(
         (["runs", "show", "nowhere"], "is not a run folder"),
         (["runs", "list", "nowhere"], "There are no runs below nowhere"),
         (["runs", "report", "nowhere"], "is not a run folder"),
-        (["runs", "ensemble", "nowhere", "--to", "x"], "an ensemble needs two runs at the least"),
+        (["runs", "ensemble", "nowhere", "--to", "x"], "name two runs at the least"),
         (["runs", "ensemble", "nowhere", "there"], "Missing option '--to'"),
         (["runs", "keep", "nowhere"], "neither a run folder nor a folder of seeds"),
         (
@@ -148,3 +148,40 @@ def test_mistakes_are_answered_in_a_line(
 def test_models_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert heartfelt("models", "list") == 0
     assert "smollm2" in capsys.readouterr().out
+
+
+def test_score_says_what_goes_together(
+    recipe: Path, moods: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "nb"
+    assert heartfelt("train", recipe, "--to", folder, "--data", moods) == 0
+    capsys.readouterr()
+    assert heartfelt("runs", "score", folder, "--task", "situations", "--data", moods, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["task"], found["split"]) == ("situations", "test")
+    assert found["scores"]["emotion"]["accuracy_1"][0] == 1.0
+    for wrong in (
+        [],
+        ["--base"],
+        ["--task", "situations", "--prefix", "no"],
+        ["--prefix", "no", "--balanced"],
+    ):
+        assert heartfelt("runs", "score", folder, *wrong) == 2
+        assert (
+            "Give --task TASK [--balanced], or of a language model --prefix PREFIX" in capsys.readouterr().err
+        )
+    assert heartfelt("runs", "score", folder, "--prefix", "no") == 2
+    assert "is not a finished run of a language model" in capsys.readouterr().err
+
+
+def test_soup_of_what_has_no_weights_is_refused(
+    recipe: Path, moods: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        assert heartfelt("train", recipe, "--to", tmp_path / name, "--data", moods) == 0
+    capsys.readouterr()
+    assert heartfelt("runs", "soup", tmp_path / "one", tmp_path / "two", "--to", tmp_path / "soup") == 2
+    assert "has no weights that can be averaged" in capsys.readouterr().err
+    assert heartfelt("runs", "soup", tmp_path / "one", "--to", tmp_path / "soup") == 2
+    assert "name two runs at the least" in capsys.readouterr().err
+    assert not (tmp_path / "soup").exists()
