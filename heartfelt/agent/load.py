@@ -45,7 +45,7 @@ def load(
 def generator(backend: str | Path | None) -> Generator:
     if backend is None and not ADAPTER.is_file():
         raise MissingData(
-            "Heartfelt does not ship heartfelt-en yet: train one (docs/agent.md), or --backend URL"
+            "This Heartfelt comes without heartfelt-en: fetch the repository whole, or --backend URL"
         )
     name = str(backend or ADAPTER)
     if name.startswith(("http://", "https://")):
