@@ -18,7 +18,7 @@ WEIGHTS = weights_folder() / "smollm2"  # before `untouched` hides the user's ca
 TOLD = (
     "I finally got promoted at work today!",
     "My dog died last night and the house is so quiet.",
-    "My sister read my diary and told everybody what is in it.",
+    "Somebody took my parking place again, right in front of me.",
     "I have to give a talk in front of 300 people tomorrow.",
     "We are moving to another town next month.",
 )

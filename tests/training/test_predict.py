@@ -68,7 +68,7 @@ def test_what_it_said_before_it_is_not_asked_again(
         raise AssertionError(f"asked again for {len(items)} items")
 
     everything_new = score(bayes, find("contexts"), "test", moods)
-    monkeypatch.setattr(predict, "_logits", asked)
+    monkeypatch.setattr(predict, "logits_of", asked)
     assert score(bayes, find("situations"), "test", moods)["emotion"]["accuracy_1"][0] == 1
     with pytest.raises(AssertionError, match="asked again for 16 items"):  # contexts have an "!" more
         score(bayes, find("contexts"), "test", moods)
