@@ -49,6 +49,18 @@ def test_a_label_is_of_the_last_turn_and_the_rest_is_of_the_context(tiny_encoder
     assert listener([long])[0].emotion == pytest.approx(listener([short])[0].emotion, abs=1e-4)
 
 
+def test_small_talk_after_a_sad_story_is_small_talk(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = Listener(tiny_encoder)
+    dialogue = Dialogue("d", (Turn("speaker", SAD), Turn("listener", HAPPY), Turn("speaker", PLAIN)))
+    (alone,) = listener([as_dialogue(PLAIN)])
+    monkeypatch.setattr("heartfelt.agent.listen.NEW_SUBJECT", alone.neutral - 0.01)
+    assert listener([dialogue])[0].neutral == pytest.approx(alone.neutral, abs=1e-4)
+    monkeypatch.setattr("heartfelt.agent.listen.NEW_SUBJECT", alone.neutral + 0.01)  # not sure enough
+    assert listener([dialogue])[0].neutral != pytest.approx(alone.neutral, abs=1e-4)
+
+
 def test_who_needs_help_is_heard_above_the_threshold(tiny_encoder: Path, tmp_path: Path) -> None:
     listener = Listener(tiny_encoder)
     assert listener.needs_help("so new so")
