@@ -29,9 +29,8 @@ class Card(msgspec.Struct, frozen=True):
     pad_id: int
     sha256: str  # of encoder.onnx
     thresholds: dict[str, float] = {}  # head → from which chance of its last label on it is said to hold
-    balance: dict[
-        str, tuple[float, ...]
-    ] = {}  # head → what a chance is multiplied by where rare labels should count
+    # head → what each label's chance is multiplied by where rare ones should count
+    balance: dict[str, tuple[float, ...]] = {}
 
 
 def read_card(folder: Path) -> Card:

@@ -35,9 +35,8 @@ FIXED = ("lora_rank", "lora_alpha")  # settings without which learned weights me
 SLOTS = 4  # replies of one dialogue that are told apart; what there are more share the last slot
 CONTEXT, REPLY, PREFIX = 0, 1, 2  # what a token is for; of the second reply 3 and 4, of the third 5 and 6 …
 
-Told = Callable[
-    [Dialogue, int], tuple[str | None, str | None]
-]  # emotion and plan that the prefix of a turn tells
+# A dialogue and one of its turns → the emotion and the plan that the turn's prefix tells.
+Told = Callable[[Dialogue, int], tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True)

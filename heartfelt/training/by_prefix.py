@@ -17,6 +17,7 @@ from heartfelt.models import listener_lm
 from heartfelt.models.listener_lm import ListenerLM
 from heartfelt.models.prompt import prefix, prompt
 from heartfelt.recipe import fill
+from heartfelt.training.batches import padded
 from heartfelt.training.run import Run
 from heartfelt.training.tasks import Item
 
@@ -93,15 +94,10 @@ def _next_chances(
     words: Any = model.encoder.get_input_embeddings().weight
     for begin in range(0, len(order), BATCH):
         chosen = order[begin : begin + BATCH]
-        longest = max(len(texts[i]) for i in chosen)
-        ids = torch.zeros((len(chosen), longest), dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        for row, i in enumerate(chosen):
-            ids[row, : len(texts[i])] = torch.tensor(texts[i])
-            mask[row, : len(texts[i])] = 1
+        batch = padded([{"input_ids": texts[i]} for i in chosen], pad_id=0)
         with torch.no_grad():
-            states = model.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-            last = states[torch.arange(len(chosen)), mask.sum(1) - 1]
+            states = model.encoder(**batch).last_hidden_state
+            last = states[torch.arange(len(chosen)), batch["attention_mask"].sum(1) - 1]
             logits = last @ words[torch.tensor(list(tokens))].T
         found[chosen] = torch.softmax(logits.double(), -1).numpy()
         step(f"{begin + len(chosen):,} of {len(order):,}")

@@ -19,7 +19,7 @@ from heartfelt.errors import InvalidValue, UnknownName
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models import module_of
-from heartfelt.models.listener_lm import SLOTS, Told
+from heartfelt.models.listener_lm import SLOTS, Told, as_labelled
 from heartfelt.recipe import fill
 from heartfelt.training.gradient import Encode
 from heartfelt.training.predict import in_batches
@@ -91,7 +91,7 @@ def left_open(share: Mapping[str, float]) -> Told:
     """
 
     def told(dialogue: Dialogue, index: int) -> tuple[str | None, str | None]:
-        known = {"emotion": dialogue.emotion, "plan": dialogue.turns[index].label}
+        known = dict(zip(("emotion", "plan"), as_labelled(dialogue, index), strict=True))
         for part, of_all in share.items():
             if crc32(f"{dialogue.id}:{index}:{part}".encode()) % 1000 < 1000 * of_all:
                 known[part] = None
@@ -125,10 +125,8 @@ def whole(talks: Sequence[Talk], encode: Encode, max_tokens: int) -> list[Talk]:
 
 
 def perplexity(predicted: Any) -> dict[str, float]:
-    nats, tokens = (
-        np.asarray(predicted.predictions),
-        np.asarray(predicted.label_ids),
-    )  # (items, SLOTS, 2) each
+    # (items, SLOTS, 2) each
+    nats, tokens = np.asarray(predicted.predictions), np.asarray(predicted.label_ids)
     return {"ppl": float(np.exp(nats[..., 0].sum() / tokens[..., 0].sum()))}
 
 

@@ -1,17 +1,33 @@
 """A tiny encoder with the shipped one's heads, made by the real engine and the real exporter."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from heartfelt.labels import EMOTIONS, LABELS
+from heartfelt.models.weights import weights_folder
 from heartfelt.recipe import Recipe, Training
 from heartfelt.training import engine, tasks
 from heartfelt.training.run import Run
+from tests.conftest import skip
 from tests.training.conftest import tiny_bert as tiny_bert
 from tests.training.conftest import torch_is_here as torch_is_here
+
+_WEIGHTS = weights_folder() / "smollm2"  # before `untouched` hides the user's cache
+
+
+@pytest.fixture(scope="session")
+def base_weights() -> Path:
+    """The real base weights, for the real llama.cpp."""
+    if find_spec("xllamacpp") is None:
+        skip("needs llama.cpp: pip install 'heartfelt[chat]'")
+    if not _WEIGHTS.is_dir():
+        skip("needs the base weights: heartfelt models pull smollm2")
+    return _WEIGHTS
+
 
 ROWS = (
     (

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,14 @@ from heartfelt.agent.generator import Decoding, Wish, shortened
 from heartfelt.agent.llama import LlamaCpp
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import HeartfeltError, MissingData
-from heartfelt.models.weights import weights_folder
-from tests.conftest import skip
 
-WEIGHTS = weights_folder() / "smollm2"  # before `untouched` hides the user's cache
 HELLO = Dialogue("d", (Turn("speaker", "My dog died last night."),))
 OPEN = Wish()
 
 
 @pytest.fixture(scope="module")
-def llama() -> LlamaCpp:
-    if find_spec("xllamacpp") is None:
-        skip("needs llama.cpp: pip install 'heartfelt[chat]'")
-    if not WEIGHTS.is_dir():
-        skip("needs the base weights: heartfelt models pull smollm2")
-    return LlamaCpp(WEIGHTS, threads=1, slots=2, window=256)
+def llama(base_weights: Path) -> LlamaCpp:
+    return LlamaCpp(base_weights, threads=1, slots=2, window=256)
 
 
 def test_a_seed_gives_the_same_replies_and_several_differ(llama: LlamaCpp) -> None:
@@ -65,18 +57,19 @@ def test_a_history_is_shortened_by_whole_turns() -> None:
     assert shortened(Dialogue("d", (Turn("speaker", "\u0643" * 9),)), 3).turns[0].text == "\u0643"
 
 
-def test_what_is_missing_or_broken_is_said(tmp_path: Path, llama: LlamaCpp) -> None:
+def test_what_is_missing_or_broken_is_said(tmp_path: Path, base_weights: Path) -> None:
     with pytest.raises(MissingData, match="heartfelt models pull smollm2"):
         LlamaCpp(tmp_path)
     with pytest.raises(MissingData, match="no adapter"):
-        LlamaCpp(WEIGHTS, tmp_path / "none.gguf")
+        LlamaCpp(base_weights, tmp_path / "none.gguf")
     (tmp_path / "broken.gguf").write_bytes(b"GGUFnot")
     with pytest.raises(HeartfeltError, match="cannot load"):
         LlamaCpp(tmp_path)
 
 
-def test_a_process_that_only_loads_it_ends(llama: LlamaCpp) -> None:
-    code = f"from pathlib import Path; import heartfelt.agent.llama as l; l.LlamaCpp(Path({str(WEIGHTS)!r}), slots=1)"
+def test_a_process_that_only_loads_it_ends(base_weights: Path) -> None:
+    load = f"LlamaCpp(Path({str(base_weights)!r}), slots=1)"
+    code = f"from pathlib import Path; from heartfelt.agent.llama import LlamaCpp; {load}"
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)  # or it hangs
         assert done.returncode == 0

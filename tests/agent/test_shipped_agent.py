@@ -1,6 +1,6 @@
 """The agent that ships, whole: its encoder, its language model over the real base weights, its guard."""
 
-from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +11,7 @@ from heartfelt.agent.listen import shipped
 from heartfelt.agent.llama import LlamaCpp
 from heartfelt.agent.load import ADAPTER
 from heartfelt.dialogue import Dialogue, Turn
-from heartfelt.models.weights import weights_folder
-from tests.conftest import skip
 
-WEIGHTS = weights_folder() / "smollm2"  # before `untouched` hides the user's cache
 TOLD = (
     "I finally got promoted at work today!",
     "My dog died last night and the house is so quiet.",
@@ -25,14 +22,10 @@ TOLD = (
 
 
 @pytest.fixture(scope="module")
-def agent() -> Agent:
-    if find_spec("xllamacpp") is None:
-        skip("needs llama.cpp: pip install 'heartfelt[chat]'")
-    if not WEIGHTS.is_dir():
-        skip("needs the base weights: heartfelt models pull smollm2")
+def agent(base_weights: Path) -> Agent:
     listener = shipped()
     settings = Settings(candidates=2, decoding=Decoding(seed=1))
-    model = LlamaCpp(WEIGHTS, ADAPTER, threads=1, slots=2)
+    model = LlamaCpp(base_weights, ADAPTER, threads=1, slots=2)
     return Agent(model, listener, Guard("GB", listener.needs_help), settings=settings)
 
 
