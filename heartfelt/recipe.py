@@ -60,8 +60,16 @@ class Teacher:
 
 
 @dataclass(frozen=True)
+class Prepend:
+    """A finished classifier whose likeliest labels are put before each text (rashkin2019's Prepend-k)."""
+
+    run: str  # its folder
+    labels: int = 1  # k
+
+
+@dataclass(frozen=True)
 class Recipe:
-    task: str  # a name in training.tasks.TASKS
+    task: str  # a name in training's TASKS, TALKS or PAIRS
     model: str  # a name in models.MODELS
     settings: Mapping[str, Any] = field(default_factory=dict)  # the model's own numbers
     training: Training = field(default_factory=Training)
@@ -69,6 +77,7 @@ class Recipe:
     start: str = (
         ""  # a finished run of the same model whose weights are the first ones: pre-train, then fine-tune
     )
+    prepend: Prepend | None = None
     extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
@@ -108,7 +117,12 @@ def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Reci
 def dump(recipe: Recipe) -> str:
     """The whole recipe with its defaults, as YAML: what a run folder keeps."""
     values = msgspec.to_builtins(recipe)
-    for younger in ("teacher", "start", "extra"):  # than the first run folders, whose hashes must not change
+    for younger in (
+        "teacher",
+        "start",
+        "prepend",
+        "extra",
+    ):  # than the first run folders, whose hashes must not change
         if not values[younger]:
             del values[younger]
     if not values.get("teacher", {}).get("heads", True):

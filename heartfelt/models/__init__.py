@@ -27,6 +27,8 @@ MODELS: dict[str, str] = {
     "layer_attentive": "heartfelt.models.layer_attentive",
     "bilstm_classifier": "heartfelt.models.bilstm_classifier",
     "meed2_planner": "heartfelt.models.meed2_planner",
+    "transformer_matcher": "heartfelt.models.transformer_matcher",
+    "encoder_matcher": "heartfelt.models.encoder_matcher",
 }
 
 

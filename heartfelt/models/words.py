@@ -1,9 +1,15 @@
 """A vocabulary of words, for models that learn from scratch: the most frequent words of the training texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
+
+from heartfelt.errors import BadData, MissingData
+from heartfelt.files import Faults, lines
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
 
@@ -23,3 +29,26 @@ def word_tokenizer(texts: Iterable[str], size: int, min_count: int = 2) -> PreTr
         tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", bos_token="<s>", eos_token="</s>",
         sep_token="</s>", truncation_side="left",
     )  # fmt: skip
+
+
+def word_vectors(
+    path: Path, vocabulary: Mapping[str, int], size: int
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Where a word stands in the vocabulary, and its vector, for each word of a GloVe or fastText file that has one.
+
+    A line is a word and its numbers, parted by spaces; fastText's first line, which counts them, is passed over.
+    """
+    if not path.is_file():
+        raise MissingData(f"There are no word vectors at {path}: settings.vectors names the file")
+    for number, line in lines(path, Faults()):
+        word, *numbers = line.rstrip().split(" ")
+        if number == 1 and len(numbers) == 1:
+            continue
+        if word not in vocabulary:
+            continue
+        if len(numbers) != size:
+            raise BadData(f"{path}, line {number}: {len(numbers)} numbers, and settings.size is {size}")
+        try:
+            yield vocabulary[word], np.array(numbers, np.float32)
+        except ValueError:
+            raise BadData(f"{path}, line {number}: '{word}' is not followed by numbers") from None

@@ -13,11 +13,13 @@ from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import module_of
 from heartfelt.terminal import console, counting, table
 from heartfelt.training import keep as keeping
+from heartfelt.training.pairs import PAIRS
 from heartfelt.training.run import Run, runs_below
 
 _PATH = click.Path(path_type=Path)
 _OF_LABELS = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
 _OF_REPLIES = ("ppl", "ppl_word", "bits_per_byte")
+_OF_PAIRS = ("p_at_1", "mrr")
 
 data_option = click.option(
     "--data",
@@ -71,8 +73,8 @@ def _numbers(text: str) -> list[int]:
 def _show(results: list[dict[str, Any]]) -> None:
     """Test scores: with an interval for one run, mean ± standard deviation over seeds for several."""
     first = results[0]["scores"]
-    speaks = any("ppl" in metrics for heads in first.values() for metrics in heads.values())
-    columns = _OF_REPLIES if speaks else _OF_LABELS
+    named = {metric for heads in first.values() for metrics in heads.values() for metric in metrics}
+    columns = next((of for of in (_OF_REPLIES, _OF_PAIRS) if of[0] in named), _OF_LABELS)
     shown = table("split", "head", *columns, right=columns)
     for split in first:
         for head in first[split]:
@@ -123,7 +125,12 @@ def score(
     if bool(task) == bool(prefix) or (base and not prefix) or (balanced and not task):
         raise InvalidValue("Give --task TASK [--balanced], or of a language model --prefix PREFIX [--base]")
     with counting("Scoring") as step:
-        if task:
+        if task in PAIRS:
+            module_of(Run(folder).recipe.model)  # says what is missing where torch is
+            from heartfelt.training.matching import score as score_pairs
+
+            found = score_pairs(Run(folder), PAIRS[task], split, data, step)
+        elif task:
             from heartfelt.training.predict import score as score_run
             from heartfelt.training.tasks import find
 
@@ -189,7 +196,10 @@ def list_(folder: Path) -> None:
 
 
 def _foremost(metrics: dict[str, Any]) -> str:
-    return f"ppl {metrics['ppl'][0]:.2f}" if "ppl" in metrics else f"{metrics['accuracy_1'][0]:.4f}"
+    for name, title in (("ppl", "ppl"), ("p_at_1", "P@1,100")):
+        if name in metrics:
+            return f"{title} {metrics[name][0]:.2f}"
+    return f"{metrics['accuracy_1'][0]:.4f}"
 
 
 @click.command()

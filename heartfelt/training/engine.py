@@ -20,6 +20,7 @@ from heartfelt.errors import UnknownName
 from heartfelt.models import MODELS, module_of
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.training import extra, predictions
+from heartfelt.training.pairs import PAIRS
 from heartfelt.training.run import Run, environment, finished, open_run, write_card
 from heartfelt.training.scores import scores
 from heartfelt.training.start import start_from, started_from, wrong_with_start
@@ -40,8 +41,12 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
         from heartfelt.training.language import train_language
 
         return train_language(recipe, module, folder, data, watch)
+    if recipe.task in PAIRS:
+        from heartfelt.training.matching import train_matching
+
+        return train_matching(recipe, module, folder, data, watch)
     if recipe.task not in TASKS:
-        raise UnknownName("task", recipe.task, (*TASKS, *TALKS))
+        raise UnknownName("task", recipe.task, (*TASKS, *TALKS, *PAIRS))
     task = TASKS[recipe.task]
     settings = check(recipe, module, task)
     run = open_run(folder, recipe)
@@ -67,6 +72,12 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
         problems.append(
             f"{recipe.model} learns what to say, as in {', '.join(TALKS)}, and {task.name} has labels"
         )
+    if hasattr(module.Settings, "max_reply_tokens"):
+        problems.append(
+            f"{recipe.model} learns which reply fits, as in {', '.join(PAIRS)}, and {task.name} has labels"
+        )
+    if recipe.prepend:
+        problems.append(f"prepend is for models that answer, and {task.name} has labels")
     if recipe.teacher:
         if hasattr(module, "fit"):
             problems.append(f"{recipe.model} cannot learn from a teacher")

@@ -27,6 +27,7 @@ from heartfelt.training.tasks import Item, Task
 
 Encode = Callable[[Any], dict[str, Any]]  # an item → its tokens and labels
 Measure = Callable[[EvalPrediction], dict[str, float]]
+Collate = Callable[..., dict[str, Tensor]]  # examples, pad_id=… → a batch
 
 
 def encoder(module: ModuleType, settings: Any, tokenizer: Tokenizer, task: Task) -> Encode:
@@ -45,6 +46,9 @@ def as_text(settings: Any, tokenizer: Tokenizer, turns: Sequence[Turn]) -> dict[
     """One text, turn after turn; of a long one, the end."""
     text = separator(tokenizer).join(turn.text for turn in turns) + getattr(settings, "suffix", "")
     return {"input_ids": tokenizer(text, truncation=True, max_length=settings.max_tokens)["input_ids"]}
+
+
+PRETRAINED = ("encoder.", "reply_encoder.")  # where models keep what has learned before
 
 
 class Encoded(Dataset[dict[str, Any]]):
@@ -84,6 +88,10 @@ class Learner:
     encode: Encode
     measure: Measure
     encode_train: Encode | None = None  # where training sees items in another way
+    collate: Collate = padded
+    like_lengths: bool = (
+        True  # batches of like length; else of any, where a batch's items are told from each other
+    )
 
     def __post_init__(self) -> None:
         self.keeper = BestKeeper(self.folder, self.recipe.training.metric, self.recipe.training.patience)
@@ -106,9 +114,10 @@ class Learner:
             valid = [valid[i] for i in sorted(chosen.tolist())]
         self.trainer = _Trainer(
             recipe=self.recipe,
+            like_lengths=self.like_lengths,
             model=self.model,
             args=self._arguments(len(train)),
-            data_collator=partial(padded, pad_id=int(self.tokenizer.pad_token_id or 0)),
+            data_collator=partial(self.collate, pad_id=int(self.tokenizer.pad_token_id or 0)),
             train_dataset=Encoded(train, self.encode_train or self.encode, sort=False, lessons=lessons),
             eval_dataset=Encoded(valid, self.encode, sort=True),
             compute_metrics=self.measure,
@@ -185,13 +194,14 @@ def accuracies(task: Task) -> Measure:
 class _Trainer(Trainer):
     """Trainer with our order of examples, and a learning rate of its own for what is not pretrained."""
 
-    def __init__(self, recipe: Recipe, **arguments: Any) -> None:
-        self._recipe = recipe
+    def __init__(self, recipe: Recipe, like_lengths: bool, **arguments: Any) -> None:
+        self._recipe, self._like_lengths = recipe, like_lengths
         super().__init__(**arguments)
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
-        training = self._recipe.training
-        return LengthBuckets(self.train_dataset.lengths, training.batch_size, training.seed)  # type: ignore[union-attr]
+        training, lengths = self._recipe.training, self.train_dataset.lengths  # type: ignore[union-attr]
+        lengths = lengths if self._like_lengths else [1] * len(lengths)
+        return LengthBuckets(lengths, training.batch_size, training.seed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         if self.optimizer is None:
@@ -204,7 +214,7 @@ class _Trainer(Trainer):
                     chosen = [
                         p
                         for name, p in named
-                        if name.startswith("encoder.") == pretrained and (p.ndim > 1) == decays
+                        if name.startswith(PRETRAINED) == pretrained and (p.ndim > 1) == decays
                     ]
                     decay = t.weight_decay if decays else 0.0
                     groups.append({"params": chosen, "lr": rates[pretrained], "weight_decay": decay})

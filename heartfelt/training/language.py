@@ -29,6 +29,8 @@ def train_language(
         problems.append("a language model learns from dialogues, not from a teacher")
     if recipe.extra:
         problems.append("a language model learns from dialogues, not from extra turns")
+    if recipe.prepend:
+        problems.append("prepend: a language model is told emotion and plan by its own prefix")
     if recipe.training.label_smoothing:
         problems.append("training.label_smoothing is for classifiers")
     if recipe.start:

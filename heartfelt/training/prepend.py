@@ -1,0 +1,77 @@
+"""Prepend-k (rashkin2019): a classifier's top labels are put before a text, in words, for the model to read.
+
+Both contexts and replies get them. The classifier is copied into the run folder, which so loads with nothing else.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from heartfelt.models import MODELS, module_of
+from heartfelt.recipe import Prepend
+from heartfelt.training.pairs import Pair
+from heartfelt.training.run import Run
+
+Say = Callable[[Sequence[str]], list[str]]  # texts → what is put before each
+_PARTS = ("recipe.yaml", "labels.json", "results.json", "model")  # of a run, all that answering takes
+
+
+def wrong_with_prepend(prepend: Prepend) -> list[str]:
+    run = Run(Path(prepend.run))
+    if not (run.folder / "recipe.yaml").is_file():
+        return [f"prepend.run: {prepend.run} is not a run folder"]
+    if run.results is None:
+        return [f"prepend.run: {prepend.run} is not finished"]
+    if run.recipe.model not in MODELS or not hasattr(module_of(run.recipe.model), "fit"):
+        return [
+            f"prepend.run: {prepend.run} is a {run.recipe.model}; a fastText or Naive Bayes run is wanted"
+        ]
+    most = len(next(iter(run.labels.values())))
+    return [] if 1 <= prepend.labels <= most else [f"prepend.labels is between 1 and {most}"]
+
+
+def keep_classifier(prepend: Prepend, run: Run) -> None:
+    """Copy it to where the run keeps it."""
+    source, target = Path(prepend.run), run.folder / "prepend"
+    if target.is_dir():
+        return
+    scratch = run.folder / "prepend.part"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    for name in _PARTS:
+        copy = shutil.copytree if (source / name).is_dir() else shutil.copy2
+        copy(source / name, scratch / name)
+    scratch.rename(target)
+
+
+def prepender(run: Run) -> Say:
+    """What a run's own classifier puts before texts: its likeliest labels as words, the likeliest first."""
+    prepend, classifier = run.recipe.prepend, Run(run.folder / "prepend")
+    if prepend is None:
+        return lambda texts: [""] * len(texts)
+    (labels,) = classifier.labels.values()
+    spoken = [" ".join(re.findall(r"\w+", label)) for label in labels]
+    fitted = module_of(classifier.recipe.model).load(classifier.folder / "model")
+
+    def say(texts: Sequence[str]) -> list[str]:
+        best = np.argsort(-np.asarray(fitted.logits(list(texts))), axis=-1, kind="stable")[
+            :, : prepend.labels
+        ]
+        return [" ".join(spoken[place] for place in row) for row in best]
+
+    return say
+
+
+def told(pairs: Sequence[Pair], say: Say, window: int) -> list[Pair]:
+    """The pairs with the labels of their contexts and of their replies."""
+    if not pairs:
+        return []
+    contexts = say([" ".join(turn.text for turn in pair.context[-window:]) for pair in pairs])
+    replies = say([pair.reply for pair in pairs])
+    return [
+        pair._replace(context_label=context, reply_label=reply)
+        for pair, context, reply in zip(pairs, contexts, replies, strict=True)
+    ]

@@ -1,0 +1,244 @@
+"""Retrieval models: what they learn, what counts as wrong, and that a large batch is one batch however it is cut."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training, dump
+from tests.training.conftest import HEADER
+from tests.training.test_engine import SCRIPT, losses
+
+ANSWERS = {
+    "dog": "what did the dog say ?",
+    "cat": "so you got a cat !",
+    "game": "you won the game",
+    "job": "you lost the job ?",
+    "friend": "a new friend !",
+}
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    """A data folder whose EmpatheticDialogues tell which reply fits: it names what was named."""
+    folder = tmp_path / "data" / "empathetic_dialogues"
+    folder.mkdir(parents=True)
+    for split, count in (("train", 60), ("valid", 20), ("test", 20)):
+        rows = []
+        for i in range(count):
+            about = list(ANSWERS)[i % len(ANSWERS)]
+            mood = ("joyful", "sad")[i % 2]
+            text = f"i am {'so ' * (i % 4)}{mood if mood == 'sad' else 'happy'} , my {about}"
+            rows.append(f"{split}{i},1,{mood},{text},1,{text},,\n")
+            rows.append(f"{split}{i},2,{mood},{text},0,{ANSWERS[about]},,\n")
+        (folder / f"{split}.csv").write_text(HEADER + "".join(rows).replace(" , ", " _comma_ "))
+    return tmp_path / "data"
+
+
+def bert(checkpoint: Path, **training: Any) -> Recipe:
+    given: dict[str, Any] = {
+        "epochs": 20,
+        "batch_size": 20,
+        "learning_rate": 1e-3,
+        "evaluate_every": 20,
+    } | training
+    settings = {"checkpoint": str(checkpoint), "max_tokens": 32, "max_reply_tokens": 16}
+    return Recipe("pairs", "encoder_matcher", settings, Training(metric="p_at_1", **given))
+
+
+def test_a_pretrained_encoder_learns_which_reply_fits(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.training import engine
+
+    results = engine.train(bert(tiny_bert), tmp_path / "run", talks)
+    value, low, high = results["scores"]["test"]["replies"]["p_at_1"]
+    assert low <= value <= high
+    assert value > 90, "five kinds of replies, told apart by one word"
+    assert results["items"] == {"train": 60, "valid": 20, "test": 20}
+    assert "p_at_1" in (tmp_path / "run" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("heads", [(), ("emotion",)])
+def test_the_papers_transformer_learns_from_scratch(
+    heads: tuple[str, ...], talks: Path, tmp_path: Path
+) -> None:
+    from heartfelt.training import engine
+
+    settings = {"size": 24, "layers": 1, "attention_heads": 2, "inner": 32, "heads": heads}
+    training = Training(epochs=30, batch_size=20, learning_rate=3e-3, evaluate_every=30, metric="p_at_1")
+    results = engine.train(
+        Recipe("pairs", "transformer_matcher", settings, training), tmp_path / "run", talks
+    )
+    assert results["scores"]["test"]["replies"]["p_at_1"][0] > 80
+
+
+def test_a_finished_run_is_scored_on_another_corpus(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.training import engine
+    from heartfelt.training.matching import score
+    from heartfelt.training.pairs import PAIRS
+    from heartfelt.training.run import Run
+
+    results = engine.train(bert(tiny_bert, epochs=2), tmp_path / "run", talks)
+    again = score(Run(tmp_path / "run"), PAIRS["pairs"], "test", talks, lambda _: None)
+    assert again["replies"] == results["scores"]["test"]["replies"]
+
+
+def test_equal_replies_and_equal_contexts_are_not_wrong() -> None:
+    import torch
+
+    from heartfelt.models.matcher import matching_loss
+
+    contexts, replies = torch.eye(3), torch.eye(3)
+    apart = torch.tensor([[0, 10], [1, 11], [2, 12]])
+    assert matching_loss(contexts, replies, apart, 1.0) == pytest.approx(np.log(np.e + 2) - 1)
+    same_reply = torch.tensor([[0, 10], [0, 11], [2, 12]])
+    one, other = np.log(np.e + 1) - 1, np.log(np.e + 2) - 1
+    assert matching_loss(contexts, replies, same_reply, 1.0) == pytest.approx((2 * one + other) / 3)
+    same_context = torch.tensor([[0, 10], [1, 10], [2, 12]])
+    assert matching_loss(contexts, replies, same_context, 1.0) == pytest.approx((2 * one + other) / 3)
+
+
+def test_chunks_give_the_gradient_of_the_whole_batch(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from heartfelt.models import encoder_matcher, matcher
+
+    model, _ = encoder_matcher.build(encoder_matcher.Settings(checkpoint=str(tiny_bert)), {}, [])
+    model.eval()  # no dropout
+    torch.manual_seed(0)
+    ids = torch.randint(5, 20, (12, 9))
+    mask = (torch.arange(9) < torch.randint(2, 10, (12, 1))).long()
+    mask[0] = 1
+    labels = torch.arange(24).reshape(12, 2)
+
+    def gradient(chunk: int) -> tuple[float, list[torch.Tensor]]:
+        monkeypatch.setattr(matcher, "CHUNK", chunk)
+        model.zero_grad()
+        loss = model(ids, mask, ids.flip(0), mask.flip(0), labels)["loss"]
+        loss.backward()
+        return loss.item(), [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+    whole, cut = gradient(64), gradient(5)
+    assert cut[0] == pytest.approx(whole[0], rel=1e-5)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(whole[1], cut[1], strict=True))
+
+
+def test_two_processes_choose_among_all_replies_of_both(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.training import engine
+
+    calm = tmp_path / "calm-bert"
+    calm.mkdir()
+    for file in tiny_bert.iterdir():
+        (calm / file.name).write_bytes(file.read_bytes())
+    config = json.loads((calm / "config.json").read_text())
+    config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    (calm / "config.json").write_text(json.dumps(config))
+    settled, path = bert(calm, epochs=3), tmp_path / "recipe.yaml"
+    path.write_text(dump(settled))
+    (tmp_path / "script.py").write_text(SCRIPT)
+    one, two = tmp_path / "one", tmp_path / "two"
+    engine.train(settled, one, talks)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    done = subprocess.run(
+        [*command, tmp_path / "script.py", path, two, talks], capture_output=True, text=True, timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert np.allclose([loss for _, loss in losses(two)], [loss for _, loss in losses(one)], rtol=1e-3)
+
+
+def test_rivals_are_others_and_the_same_every_time() -> None:
+    from heartfelt.training.matching import rivals_of
+
+    found = rivals_of(300)
+    assert found.shape == (300, 99)
+    assert not (found == np.arange(300)[:, None]).any()
+    assert all(len(set(row)) == 99 for row in found.tolist())
+    assert found.min() == 0 and found.max() == 299
+    assert (found == rivals_of(300)).all()
+    assert rivals_of(5).shape == (5, 4), "of few pairs, all others"
+
+
+def test_labels_of_a_classifier_come_first(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.training import engine
+    from heartfelt.training.pairs import of_listeners
+    from heartfelt.training.prepend import prepender, told
+    from heartfelt.training.run import Run
+
+    engine.train(Recipe("situations", "naive_bayes"), tmp_path / "classifier", talks)
+    recipe = replace(bert(tiny_bert, epochs=2), prepend=Prepend(str(tmp_path / "classifier"), 3))
+    engine.train(recipe, tmp_path / "run", talks)
+    (tmp_path / "classifier").rename(tmp_path / "elsewhere")
+    run = Run(tmp_path / "run")
+    (pair, *_) = told(list(of_listeners("test", talks)), prepender(run), 4)
+    assert pair.context_label.startswith("joyful ") and len(pair.context_label.split()) == 3
+    assert len(pair.reply_label.split()) == 3
+
+
+def test_a_label_is_read_however_long_the_text(tiny_bert: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from heartfelt.dialogue import Turn
+    from heartfelt.models.encoder_matcher import Settings
+    from heartfelt.models.matcher import encode_context, encode_reply
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    settings = Settings(max_tokens=8, max_reply_tokens=8, window=2)
+    long = "dog " * 20 + "cat"
+    turns = [Turn("speaker", "game"), Turn("listener", long), Turn("speaker", "what ?")]
+    told = tokenizer.decode(encode_context(settings, tokenizer, turns, "sad"))
+    assert told == "[CLS] sad dog cat [SEP] what? [SEP]"
+    said = tokenizer.decode(encode_reply(settings, tokenizer, long, "happy"))
+    assert said.startswith("[CLS] happy dog dog") and "cat" not in said
+    assert len(encode_reply(settings, tokenizer, long, "happy")) == 8
+
+
+def test_word_vectors_are_where_their_words_are(talks: Path, tmp_path: Path) -> None:
+    from heartfelt.errors import BadData, MissingData
+    from heartfelt.models import transformer_matcher as model
+
+    path = tmp_path / "vectors.txt"
+    path.write_text("2 4\ndog 1 2 3 4\nunheard 5 6 7 8\n")
+    settings = model.Settings(size=4, layers=1, attention_heads=2, vectors=str(path))
+    made, tokenizer = model.build(settings, {}, ["the dog", "the dog"])
+    assert made.words.weight[tokenizer.get_vocab()["dog"]].tolist() == [1, 2, 3, 4]
+    path.write_text("dog 1 2 3\n")
+    with pytest.raises(BadData, match=r"line 1: 3 numbers, and settings\.size is 4"):
+        model.build(settings, {}, ["the dog", "the dog"])
+    path.write_text("dog 1 2 3 x\n")
+    with pytest.raises(BadData, match="'dog' is not followed by numbers"):
+        model.build(settings, {}, ["the dog", "the dog"])
+    path.unlink()
+    with pytest.raises(MissingData, match="no word vectors at"):
+        model.build(settings, {}, ["the dog", "the dog"])
+
+
+def test_mistakes_are_told_together(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.training import engine
+
+    wrong = replace(
+        bert(tiny_bert), training=Training(metric="ppl"), prepend=Prepend(str(tmp_path / "none")),
+        settings={"heads": ["anger"]},
+    )  # fmt: skip
+    with pytest.raises(BadRecipe) as caught:
+        engine.train(wrong, tmp_path / "run", talks)
+    for part in (
+        "training.metric is loss or p_at_1",
+        "settings.heads: pairs have emotion",
+        "is not a run folder",
+    ):
+        assert part in str(caught.value)
+    with pytest.raises(BadRecipe, match="does not match replies"):
+        engine.train(
+            replace(bert(tiny_bert), model="bilstm_classifier", settings={}), tmp_path / "run", talks
+        )
+    with pytest.raises(BadRecipe, match="learns which reply fits, as in pairs"):
+        engine.train(replace(bert(tiny_bert), task="situations"), tmp_path / "run", talks)
+    assert not (tmp_path / "run").exists()
