@@ -32,6 +32,11 @@ COMMANDS: dict[str, dict[str, str]] = {
         "steering": "heartfelt.agent.probe_commands:steering",
         "neutral": "heartfelt.agent.probe_commands:neutral",
     },
+    "index": {
+        "build": "heartfelt.agent.index_commands:build",
+        "show": "heartfelt.agent.index_commands:show",
+        "search": "heartfelt.agent.index_commands:search",
+    },
     "intents": {
         "ngrams": "heartfelt.curation.commands:ngrams",
         "extend": "heartfelt.curation.commands:extend",
@@ -68,6 +73,7 @@ GROUPS = {
     "models": "Models that come with Heartfelt and their cards; pretrained weights and how to get them.",
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
+    "index": "Pools of replies, encoded once, for retrieval: build, show, search.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
     "probe": "Does an agent do as it should? Steering, and small talk.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",

@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
     candidates: int = 4  # replies to choose among; with one, it is streamed as it grows
     decoding: Decoding = Decoding()
     weights: Weights = Weights()
+    retrieved: int = 4  # replies of a pool that join them
 
 
 class Agent:
@@ -45,8 +46,9 @@ class Agent:
         guard: Guard | None = None,
         policy: Policy | None = None,
         settings: Settings | None = None,
+        pool: Generator | None = None,  # whose replies join the generator's
     ) -> None:
-        self.generator = generator
+        self.generator, self.pool = generator, pool
         self.listener = listener or shipped()
         self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or Policy()
@@ -109,13 +111,15 @@ class Agent:
         heard: Callable[[str], None] | None,
     ) -> Reply:
         ranked: list[Candidate]
-        if self.settings.candidates == 1 and heard:
+        if self.settings.candidates == 1 and heard and not self.pool:
             with clock("respond"):
                 text, refused = self._streamed(dialogue, wish, heard)
             ranked = [Candidate(text)] if text else []
         else:
             with clock("respond"):
                 found = self.generator.say(dialogue, wish, self.settings.candidates, self.settings.decoding)
+                if self.pool:
+                    found += self.pool.say(dialogue, wish, self.settings.retrieved, self.settings.decoding)
             with clock("rank"):
                 ranked = rank(self.listener, dialogue, wish, found, self.settings.weights)
             with clock("guard"):

@@ -22,8 +22,9 @@ _PATH = click.Path(path_type=Path)
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What both commands ask about the agent."""
     for option in (
-        click.option("--backend", help="Who writes the replies: a server's URL (…/v1#model), a run folder, or a .gguf "
-                     "adapter; else the shipped model."),
+        click.option("--backend", "--model", help="Who writes the replies: a server's URL (…/v1#model), a run folder, "
+                     "a .gguf adapter, or an index of replies; else the shipped model."),
+        click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
         click.option("--encoder", type=_PATH, help="Another exported encoder than the shipped one."),
         click.option("--policy", type=_PATH, help="Steer what replies do by a policy file."),
         click.option("--locale", help="Where you are, for helplines (GB, en_US, ar_EG); else $LANG says."),
@@ -47,13 +48,16 @@ def load_agent(
     temperature: float,
     seed: int | None,
     no_guard: bool,
+    pool: Path | None,
 ) -> Agent:
     from heartfelt.agent.load import load
 
     settings = Settings(candidates, Decoding(temperature=temperature, seed=seed))
     if no_guard:
         print("The guard is off: nobody listens for a crisis, and replies are not checked.", file=sys.stderr)
-    return load(backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, settings=settings)
+    return load(
+        backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, settings=settings
+    )  # fmt: skip
 
 
 @click.command()

@@ -136,6 +136,23 @@ class Listener:
             for label, chance in weighed.items()
         }
 
+    @property
+    def name(self) -> str:
+        return "heartfelt-encoder" if self._folder == SHIPPED / "encoder" else self._folder.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the model: vectors of two must not be mixed."""
+        return self._encoder.card.sha256
+
+    def contexts(self, talks: Sequence[Sequence[Turn]]) -> np.ndarray:
+        """(talks, size): for retrieval, a vector of what was said."""
+        return self.vectors([[turn.text for turn in talk[-WINDOW:]] for talk in talks])
+
+    def replies(self, texts: Sequence[str]) -> np.ndarray:
+        """(texts, size): and of what may be answered."""
+        return self.vectors([[text] for text in texts])
+
     def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
         _, found = self._encoder(texts)

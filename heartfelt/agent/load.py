@@ -23,26 +23,34 @@ def load(
     guard: bool = True,
     locale: str | None = None,
     policy: Path | None = None,
+    pool: Path | None = None,
     settings: Settings | None = None,
 ) -> Agent:
-    """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; or an adapter
-    (.gguf) over the base weights. guard: False takes the guard away, and every reply says so."""
+    """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
+    over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
+    backend writes. guard: False takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
             "This encoder has not learned to hear a crisis: the guard goes by its patterns alone.",
             file=sys.stderr,
         )
+    joining = None
+    if pool:
+        from heartfelt.agent.retriever import retriever
+
+        joining = retriever(pool, listener)
     return Agent(
-        generator(backend),
+        generator(backend, listener),
         listener,
         Guard(locale, listener.needs_help) if guard else Guard.off(),
         load_policy(policy) if policy else Policy(),
         settings,
+        joining,
     )
 
 
-def generator(backend: str | Path | None) -> Generator:
+def generator(backend: str | Path | None, listener: Listener | None = None) -> Generator:
     if backend is None and not ADAPTER.is_file():
         raise MissingData(
             "This Heartfelt comes without heartfelt-en: fetch the repository whole, or --backend URL"
@@ -56,6 +64,10 @@ def generator(backend: str | Path | None) -> Generator:
         from heartfelt.agent.llama import LlamaCpp
 
         return LlamaCpp(_base(), Path(name))
+    from heartfelt.agent.retriever import is_retrieval, retriever
+
+    if is_retrieval(Path(name)):
+        return retriever(Path(name), listener)
     from heartfelt.agent.run_folder import RunFolder
 
     return RunFolder(Path(name))

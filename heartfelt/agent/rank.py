@@ -41,9 +41,11 @@ def rank(
     context = [turn.text for turn in dialogue.turns[-WINDOW:]]
     chances, replies = listener.labels_and_vectors(texts)
     fits = _fit(listener, context, replies)
+    known = [one.scores["likelihood"] for one in distinct if "likelihood" in one.scores]
+    usual = {"likelihood": sum(known) / len(known)} if known else {}  # of a reply that nobody wrote just now
     scored = []
     for i, candidate in enumerate(distinct):
-        scores = candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
+        scores = usual | candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
         if wish.plan:
             scores["plan"] = float(np.log(max(chances[i].get(wish.plan, 0.0), 1e-4)))
         total = sum(

@@ -9,28 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import AutoTokenizer, set_seed
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.errors import InvalidValue
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
-from heartfelt.models import module_of
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.models.matcher import encode_context, encode_reply
+from heartfelt.models.prepend import prepender
 from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.retrieval.embedder import MatcherRun
 from heartfelt.text import same_key
 from heartfelt.training.batches import padded
 from heartfelt.training.gradient import Encode, Learner
 from heartfelt.training.pairs import HEADS, PAIRS, Pair, PairTask
-from heartfelt.training.prepend import keep_classifier, prepender, told, wrong_with_prepend
+from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.start import start_from, started_from, wrong_with_start
 
 Vectors = NDArray[np.floating[Any]]
 RIVALS = 99  # other replies among which the right one is to be found
 METRICS = ("p_at_1", "mrr")
+PART = 1024  # pairs encoded between two steps of the progress bar
 
 
 def train_matching(
@@ -42,7 +44,7 @@ def train_matching(
     splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
     if recipe.prepend:
         keep_classifier(recipe.prepend, run)
-        say = prepender(run)
+        say = prepender(folder / "prepend", recipe.prepend.labels)
         splits = {split: told(pairs, say, settings.window) for split, pairs in splits.items()}
     set_seed(recipe.training.seed)
     texts = [text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply)]
@@ -173,28 +175,14 @@ def score(
 
 def vectors_of(run: Run, pairs: Sequence[Pair], step: Callable[[str], None]) -> Vectors:
     """(pairs, 2, size) by a finished run, in the order of the pairs."""
-    import torch
-
-    from heartfelt.training.predict import BATCH
-
-    module = module_of(run.recipe.model)
-    settings, _ = fill(module.Settings, run.recipe.settings)
-    if run.recipe.prepend:
-        pairs = told(pairs, prepender(run), settings.window)  # type: ignore[union-attr]
-    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
-    model = module.load(run.folder / "model").eval()
-    examples = list(map(encoder(settings, tokenizer), pairs))
-    order = sorted(range(len(pairs)), key=lambda i: -len(examples[i]["input_ids"]))
-    found: list[Vectors] = [np.empty(0)] * len(pairs)
-    for start in range(0, len(order), BATCH):
-        chosen = order[start : start + BATCH]
-        batch = padded_pairs([examples[i] for i in chosen], int(tokenizer.pad_token_id or 0))
-        with torch.no_grad():
-            rows = model(**{name: batch[name] for name in batch if name != "labels"})["logits"]
-        for i, row in zip(chosen, rows.numpy(), strict=True):
-            found[i] = row
-        step(f"{start + len(chosen):,} of {len(order):,}")
-    return np.stack(found)
+    encode = MatcherRun(run.folder)
+    parts = []
+    for start in range(0, len(pairs), PART):
+        part = pairs[start : start + PART]
+        vectors = encode.contexts([p.context for p in part]), encode.replies([p.reply for p in part])
+        parts.append(np.stack(vectors, 1))
+        step(f"{start + len(part):,} of {len(pairs):,}")
+    return np.concatenate(parts)
 
 
 def data_hash(splits: Mapping[str, Sequence[Pair]]) -> str:

@@ -1,21 +1,18 @@
-"""Prepend-k (rashkin2019): a classifier's top labels are put before a text, in words, for the model to read.
+"""Training with Prepend-k (rashkin2019): a classifier's top labels are put before a text, in words.
 
 Both contexts and replies get them. The classifier is copied into the run folder, which so loads with nothing else.
 """
 
-import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from heartfelt.models import MODELS, module_of
+from heartfelt.models.prepend import Say
 from heartfelt.recipe import Prepend
 from heartfelt.training.pairs import Pair
 from heartfelt.training.run import Run
 
-Say = Callable[[Sequence[str]], list[str]]  # texts → what is put before each
 _PARTS = ("recipe.yaml", "labels.json", "results.json", "model")  # of a run, all that answering takes
 
 
@@ -45,24 +42,6 @@ def keep_classifier(prepend: Prepend, run: Run) -> None:
         copy = shutil.copytree if (source / name).is_dir() else shutil.copy2
         copy(source / name, scratch / name)
     scratch.rename(target)
-
-
-def prepender(run: Run) -> Say:
-    """What a run's own classifier puts before texts: its likeliest labels as words, the likeliest first."""
-    prepend, classifier = run.recipe.prepend, Run(run.folder / "prepend")
-    if prepend is None:
-        return lambda texts: [""] * len(texts)
-    (labels,) = classifier.labels.values()
-    spoken = [" ".join(re.findall(r"\w+", label)) for label in labels]
-    fitted = module_of(classifier.recipe.model).load(classifier.folder / "model")
-
-    def say(texts: Sequence[str]) -> list[str]:
-        best = np.argsort(-np.asarray(fitted.logits(list(texts))), axis=-1, kind="stable")[
-            :, : prepend.labels
-        ]
-        return [" ".join(spoken[place] for place in row) for row in best]
-
-    return say
 
 
 def told(pairs: Sequence[Pair], say: Say, window: int) -> list[Pair]:

@@ -167,17 +167,17 @@ def test_rivals_are_others_and_the_same_every_time() -> None:
 
 
 def test_labels_of_a_classifier_come_first(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    from heartfelt.models.prepend import prepender
     from heartfelt.training import engine
     from heartfelt.training.pairs import of_listeners
-    from heartfelt.training.prepend import prepender, told
-    from heartfelt.training.run import Run
+    from heartfelt.training.prepend import told
 
     engine.train(Recipe("situations", "naive_bayes"), tmp_path / "classifier", talks)
     recipe = replace(bert(tiny_bert, epochs=2), prepend=Prepend(str(tmp_path / "classifier"), 3))
     engine.train(recipe, tmp_path / "run", talks)
     (tmp_path / "classifier").rename(tmp_path / "elsewhere")
-    run = Run(tmp_path / "run")
-    (pair, *_) = told(list(of_listeners("test", talks)), prepender(run), 4)
+    say = prepender(tmp_path / "run" / "prepend", 3)
+    (pair, *_) = told(list(of_listeners("test", talks)), say, 4)
     assert pair.context_label.startswith("joyful ") and len(pair.context_label.split()) == 3
     assert len(pair.reply_label.split()) == 3
 

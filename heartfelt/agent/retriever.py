@@ -1,0 +1,65 @@
+"""Replies that people once gave: the agent's retrieval backend, and what joins a generator's candidates."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from heartfelt.agent.generator import Decoding, Wish
+from heartfelt.agent.listen import Listener, shipped
+from heartfelt.dialogue import Candidate, Dialogue
+from heartfelt.errors import MissingData
+from heartfelt.retrieval.embedder import Embedder, MatcherRun, matches
+from heartfelt.retrieval.index import Index, read_card
+
+IN_RUN = "index"  # where a retrieval run's own index lies, below its folder
+
+
+class Retriever:
+    languages = ("en",)
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self.name = f"{index.embedder.name} among {len(index):,} replies"
+
+    def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
+        """The replies that fit best, each with its "match". A wish is for the ranker to grant."""
+        scores, places = self._index.search(self._index.embedder.contexts([dialogue.turns]), count)
+        return [
+            Candidate(self._index.text(place), {"match": score})
+            for score, place in zip(scores[0].tolist(), places[0].tolist(), strict=True)
+        ]
+
+    def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
+        text = self.say(dialogue, wish, 1, decoding)[0].text
+        heard(text)
+        return text
+
+
+def is_retrieval(folder: Path) -> bool:
+    """An index, or a retrieval run?"""
+    return (folder / "index.json").is_file() or matches(folder)
+
+
+def retriever(folder: Path, listener: Listener | None = None) -> Retriever:
+    """Replies from an index, or from that of a retrieval run."""
+    if not (folder / "index.json").is_file() and matches(folder):
+        if not (folder / IN_RUN).is_dir():
+            raise MissingData(
+                f"{folder} has no replies to choose from yet: heartfelt index build {folder / IN_RUN} --encoder "
+                f"{folder} --from empathetic_dialogues"
+            )
+        folder /= IN_RUN
+    return Retriever(Index(folder, embedder_of(folder, listener)))
+
+
+def embedder_of(index: Path, listener: Listener | None = None) -> Embedder:
+    """The encoder that an index says it was made with."""
+    run = read_card(index).run
+    if not run:
+        return listener or shipped()
+    folder = Path(os.path.normpath(index / run))
+    if not matches(folder):
+        raise MissingData(
+            f"The index {index} was made with the run {folder.name}, which is not at {folder} any more"
+        )
+    return MatcherRun(folder)
