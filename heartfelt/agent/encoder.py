@@ -5,7 +5,7 @@ A folder holds encoder.onnx, tokenizer.json and encoder.json (labels of each hea
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -54,12 +54,19 @@ class Encoder:
         if not model.is_file() or sha256(model) != self.card.sha256:
             raise BadData(f"{model} is not the model that encoder.json describes; fetch or export both again")
         self._session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+        self._outputs = {output.name for output in self._session.get_outputs()}
         self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(self.card.max_tokens, direction="left")
         self._tokenizer.enable_padding(pad_id=self.card.pad_id)
 
-    def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[dict[str, Array], Array]:
-        """Head → (texts, labels) chances, and (texts, size) vectors. A text is its turns."""
+    def __call__(
+        self, texts: Sequence[Sequence[str]], side: Literal["context", "reply"] = "context"
+    ) -> tuple[dict[str, Array], Array]:
+        """Head → (texts, labels) chances, and (texts, size) vectors. A text is its turns.
+
+        side: what the vectors are of, for an encoder that has learned which reply answers which context.
+        """
+        wanted = ["logits", side if side in self._outputs else "vector"]
         joined = [self.card.separator.join(turns) + self.card.suffix for turns in texts]
         # Like lengths together, so that a short text is not padded to a long one.
         order = sorted(range(len(joined)), key=lambda i: len(joined[i]))
@@ -72,7 +79,7 @@ class Encoder:
                 "input_ids": np.array([e.ids for e in encoded], np.int64),
                 "attention_mask": np.array([e.attention_mask for e in encoded], np.int64),
             }
-            for i, row, vector in zip(chosen, *self._session.run(["logits", "vector"], inputs), strict=True):
+            for i, row, vector in zip(chosen, *self._session.run(wanted, inputs), strict=True):
                 logits[i], vectors[i] = row, vector
         return self._chances(np.array(logits)), np.array(vectors)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -151,16 +152,18 @@ class Listener:
 
     def replies(self, texts: Sequence[str]) -> np.ndarray:
         """(texts, size): and of what may be answered."""
-        return self.vectors([[text] for text in texts])
+        return self.vectors([[text] for text in texts], "reply")
 
-    def vectors(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
-        """(texts, size): contexts or replies as vectors of length one: their product says how alike they are."""
-        _, found = self._encoder(texts)
+    def vectors(
+        self, texts: Sequence[Sequence[str]], side: Literal["context", "reply"] = "context"
+    ) -> np.ndarray:
+        """(texts, size): contexts or replies as vectors of length one: their product says how well they match."""
+        _, found = self._encoder(texts, side)
         return _of_length_one(found)
 
     def labels_and_vectors(self, texts: Sequence[str]) -> tuple[list[dict[str, float]], np.ndarray]:
         """What each text by itself expresses or does (41 chances), and its vector, in one run of the encoder."""
-        chances, found = self._encoder([[text] for text in texts])
+        chances, found = self._encoder([[text] for text in texts], "reply")
         names = self._encoder.card.heads["label"]
         rows = [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
         return rows, _of_length_one(found)

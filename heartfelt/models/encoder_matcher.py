@@ -21,6 +21,7 @@ from heartfelt.models.matcher import Matcher, own_projection, unit
 
 Pooling = Literal["mean", "first"]
 FIXED = ("pooling", "shared", "projected", "normal")
+STARTS_FROM = ("encoder_classifier",)  # whose encoder and heads it takes over
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class EncoderMatcherConfig(PretrainedConfig):
 class EncoderMatcher(Matcher):
     config_class = EncoderMatcherConfig
     base_model_prefix = "encoder"
+    drawn = ("context_projection.", "reply_projection.")  # which a classifier does not have
     _supports_sdpa = True
 
     def __init__(self, config: EncoderMatcherConfig) -> None:
@@ -72,19 +74,23 @@ class EncoderMatcher(Matcher):
         self.context_projection = own_projection(size) if config.projected else nn.Identity()
         self.reply_projection = own_projection(size) if config.projected else nn.Identity()
         self.scale, self.head_weight = config.scale, config.head_weight
-        if config.classes:
-            self.heads = Heads(size, config.classes)
+        self.heads = Heads(size, config.classes) if config.classes else None
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
         """As drawn: pretrained weights follow, and projections begin as nothing."""
 
-    def contexts(self, ids: Tensor, mask: Tensor) -> Tensor:
-        return unit(self.context_projection(self._pooled(self.encoder, ids, mask)), self.config.normal)
+    def read_context(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self._pooled(self.encoder, ids, mask)
 
-    def replies(self, ids: Tensor, mask: Tensor) -> Tensor:
-        encoder = self.reply_encoder or self.encoder
-        return unit(self.reply_projection(self._pooled(encoder, ids, mask)), self.config.normal)
+    def read_reply(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self._pooled(self.reply_encoder or self.encoder, ids, mask)
+
+    def place_context(self, read: Tensor) -> Tensor:
+        return unit(self.context_projection(read), self.config.normal)
+
+    def place_reply(self, read: Tensor) -> Tensor:
+        return unit(self.reply_projection(read), self.config.normal)
 
     def _pooled(self, encoder: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
         states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state

@@ -18,21 +18,42 @@ from transformers import PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Turn
+from heartfelt.errors import InvalidValue
 from heartfelt.models.backbone import separator
-from heartfelt.models.heads import Heads
+from heartfelt.models.heads import UNLABELLED, Heads, Lesson
 
 CHUNK = 64  # texts that are encoded at once
 
 Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size)
+NO_REPLY = -1  # in place of a reply's number: this row is there for its labels
 
 
 class Matcher(PreTrainedModel):
-    contexts: Encoder
-    replies: Encoder
+    read_context: Encoder  # what the encoder says of a text; heads read it
+    read_reply: Encoder
     scale: float = 1.0  # of the products, before softmax
-    heads: Heads | None = None  # labels that a context's vector tells too
+    heads: Heads | None  # labels that are learned beside
     head_weight: float = 1.0
     accepts_loss_kwargs = False
+
+    def place_context(self, read: Tensor) -> Tensor:
+        """Where a context lies among replies."""
+        return read
+
+    def place_reply(self, read: Tensor) -> Tensor:
+        return read
+
+    def contexts(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self.place_context(self.in_chunks(self.read_context, ids, mask))
+
+    def replies(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self.place_reply(self.in_chunks(self.read_reply, ids, mask))
+
+    def classify(self, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+        """What the heads say of contexts: (batch, all classes)"""
+        if self.heads is None:
+            raise InvalidValue("This retrieval model has learned no labels (settings.heads)")
+        return {"logits": self.heads(self.in_chunks(self.read_context, input_ids, attention_mask))}
 
     def forward(
         self,
@@ -42,21 +63,44 @@ class Matcher(PreTrainedModel):
         reply_mask: Tensor,
         labels: Tensor | None = None,
         smoothing: float = 0.0,
+        lesson: Lesson | None = None,
         **others: Any,
     ) -> dict[str, Tensor]:
         """Contexts and their replies, (batch, tokens) each → (batch, 2, size) vectors.
 
         labels: (batch, 2 + heads); the first two number distinct replies and distinct contexts.
+        lesson: a teacher's logits for contexts and replies, (batch, 2, all classes).
         """
-        contexts = self.in_chunks(self.contexts, input_ids, attention_mask)
-        replies = self.in_chunks(self.replies, reply_ids, reply_mask)
+        context = self.in_chunks(self.read_context, input_ids, attention_mask)
+        reply = self.in_chunks(self.read_reply, reply_ids, reply_mask)
+        contexts, replies = self.place_context(context), self.place_reply(reply)
         found = {"logits": torch.stack([contexts, replies], 1)}
         if labels is not None:
             found["loss"] = matching_loss(contexts, replies, labels[:, :2], self.scale)
             if self.heads is not None:
-                told = self.heads.loss(self.heads(contexts), labels[:, 2:], smoothing)
+                told = self._told(self.heads, context, reply, labels[:, 2:], smoothing, lesson)
                 found["loss"] = found["loss"] + self.head_weight * told
         return found
+
+    def _told(
+        self,
+        heads: Heads,
+        context: Tensor,
+        reply: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        lesson: Lesson | None,
+    ) -> Tensor:
+        """The heads' loss: labels are of contexts; a teacher also says what replies express."""
+        if lesson is None:
+            return heads.loss(heads(context), labels, smoothing)
+        of_contexts, of_replies = (
+            Lesson(lesson.logits[:, side], lesson.weight, lesson.temperature) for side in (0, 1)
+        )
+        unlabelled = torch.full_like(labels, UNLABELLED)
+        return heads.loss(heads(context), labels, smoothing, of_contexts) + heads.loss(
+            heads(reply), unlabelled, smoothing, of_replies
+        )
 
     def in_chunks(self, encode: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
         """Texts of like length together, so that little is padding."""
@@ -82,10 +126,11 @@ def matching_loss(contexts: Tensor, replies: Tensor, groups: Tensor, scale: floa
         rank = dist.get_rank()
         everywhere, theirs = torch.cat(all_gather(replies)), torch.cat(all_gather(groups))
     right = torch.arange(len(contexts), device=contexts.device) + rank * len(contexts)
-    alike = (groups[:, None] == theirs[None]).any(-1)  # (batch, batch of all)
-    alike[torch.arange(len(right)), right] = False
-    scores = (scale * contexts @ everywhere.T).masked_fill(alike, float("-inf"))
-    return F.cross_entropy(scores, right)
+    hidden = (groups[:, None] == theirs[None]).any(-1) | (theirs[:, 0] == NO_REPLY)  # (batch, batch of all)
+    hidden[torch.arange(len(right)), right] = False
+    scores = (scale * contexts @ everywhere.T).masked_fill(hidden, float("-inf"))
+    losses = F.cross_entropy(scores, right, reduction="none") * (groups[:, 0] != NO_REPLY)
+    return losses.mean()
 
 
 def unit(vectors: Tensor, normal: bool) -> Tensor:

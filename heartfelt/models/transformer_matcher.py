@@ -101,8 +101,7 @@ class TransformerMatcher(Matcher):
         self.head_weight = config.head_weight
         # Products of vectors with hundreds of numbers begin too far apart for softmax to learn from.
         self.scale = config.size**-0.5
-        if config.classes:
-            self.heads = Heads(config.size, config.classes)
+        self.heads = Heads(config.size, config.classes) if config.classes else None
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -113,11 +112,11 @@ class TransformerMatcher(Matcher):
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
 
-    def contexts(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def read_context(self, ids: Tensor, mask: Tensor) -> Tensor:
         found: Tensor = self.context_side(self.words(ids), mask)
         return found
 
-    def replies(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def read_reply(self, ids: Tensor, mask: Tensor) -> Tensor:
         found: Tensor = self.reply_side(self.words(ids), mask)
         return found
 

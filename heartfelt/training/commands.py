@@ -74,7 +74,7 @@ def _show(results: list[dict[str, Any]]) -> None:
     """Test scores: with an interval for one run, mean ± standard deviation over seeds for several."""
     first = results[0]["scores"]
     named = {metric for heads in first.values() for metrics in heads.values() for metric in metrics}
-    columns = next((of for of in (_OF_REPLIES, _OF_PAIRS) if of[0] in named), _OF_LABELS)
+    columns = tuple(metric for metric in (*_OF_REPLIES, *_OF_PAIRS, *_OF_LABELS) if metric in named)
     shown = table("split", "head", *columns, right=columns)
     for split in first:
         for head in first[split]:

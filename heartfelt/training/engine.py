@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heartfelt.errors import UnknownName
-from heartfelt.models import MODELS, module_of
-from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
+from heartfelt.models import module_of
+from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.pairs import PAIRS
 from heartfelt.training.run import Run, environment, finished, open_run, write_card
@@ -26,6 +26,7 @@ from heartfelt.training.scores import scores
 from heartfelt.training.start import start_from, started_from, wrong_with_start
 from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
+from heartfelt.training.teacher import teach, wrong_with_teacher
 
 Splits = dict[str, list[Item]]
 Facts = dict[str, Any]  # for results.json
@@ -81,34 +82,13 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
     if recipe.teacher:
         if hasattr(module, "fit"):
             problems.append(f"{recipe.model} cannot learn from a teacher")
-        problems += _wrong_with(recipe.teacher, task)
+        problems += wrong_with_teacher(recipe.teacher, task.name, task.heads)
     if recipe.start:
         problems += wrong_with_start(recipe)
     problems += extra.problems(recipe.extra, task)
     if problems:
         raise BadRecipe("; ".join(problems))
     return settings
-
-
-def _wrong_with(teacher: Teacher, task: Task) -> list[str]:
-    found = []
-    if foreign := [head for head in teacher.heads if head not in task.heads]:
-        found.append(
-            f"teacher.heads: {task.name} has no {', '.join(foreign)}; it has {', '.join(task.heads)}"
-        )
-    if not (0 <= teacher.weight <= 1 and teacher.temperature > 0):
-        found.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
-    if not teacher.runs:
-        found.append("teacher.runs names no run")
-    for folder in teacher.runs:
-        run = Run(Path(folder))
-        if not (run.folder / "recipe.yaml").is_file():
-            found.append(f"teacher.runs: {folder} is not a run folder")
-        elif run.results is None:
-            found.append(f"teacher.runs: {folder} is not finished")
-        elif run.recipe.model not in MODELS:
-            found.append(f"teacher.runs: {folder} has no model to ask ({run.recipe.model}); name its members")
-    return found
 
 
 @dataclass(frozen=True)
@@ -128,7 +108,6 @@ def _descend(job: _Job, watch: Any) -> Facts:
     from transformers import set_seed
 
     from heartfelt.training.gradient import Learner, accuracies, encoder
-    from heartfelt.training.teacher import teach
 
     recipe, task, folder = job.recipe, job.task, job.run.folder
     set_seed(recipe.training.seed)  # before the heads are drawn

@@ -1,7 +1,8 @@
-"""A trained classifier as ONNX: calibrated on valid, quantised to int8, checked against torch."""
+"""A trained encoder as ONNX: calibrated on valid, quantised to int8, checked against torch."""
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,8 +12,11 @@ from transformers import AutoTokenizer
 from heartfelt.agent.encoder import Card, Encoder
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
+from heartfelt.models import module_of
 from heartfelt.models.backbone import separator
 from heartfelt.models.encoder_classifier import EncoderClassifier
+from heartfelt.models.encoder_matcher import EncoderMatcher
+from heartfelt.recipe import fill
 from heartfelt.training.balance import best_balance
 from heartfelt.training.calibration import best_temperature, temperatures
 from heartfelt.training.crisis import speakers, told_outright
@@ -23,23 +27,29 @@ FALSE_ALARMS = 0.0015  # of ED valid's speaker turns; the patterns take .0025, a
 
 
 def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> Path:
-    """Write encoder.onnx, tokenizer.json and encoder.json for a finished run of an encoder classifier."""
+    """Write encoder.onnx, tokenizer.json and encoder.json for a finished run of an encoder with heads."""
     recipe = run.recipe
-    if recipe.model != "encoder_classifier" or run.results is None:
-        raise InvalidValue(f"{run.folder} is not a finished run of an encoder_classifier")
-    model = EncoderClassifier.from_pretrained(run.folder / "model").eval()
+    if recipe.model not in _TRACED or run.results is None:
+        raise InvalidValue(f"{run.folder} is not a finished run of an {' or an '.join(_TRACED)}")
+    if not run.labels or not recipe.settings.get("shared", True):
+        raise InvalidValue(
+            f"{run.folder} has no labels (settings.heads), or two encoders: it cannot be exported"
+        )
+    module = module_of(recipe.model)
+    settings: Any = fill(module.Settings, recipe.settings)[0]
+    model = module.load(run.folder / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to) as name:
         scratch = Path(name)
-        _onnx(model, scratch, int8).rename(scratch / "encoder.onnx")
+        _onnx(_TRACED[recipe.model](model), scratch, int8).rename(scratch / "encoder.onnx")
         tokenizer.backend_tokenizer.save(str(scratch / "tokenizer.json"))
         card = Card(
             heads={head: tuple(labels) for head, labels in run.labels.items()},
             temperatures=temperatures(run, data),
             separator=separator(tokenizer),
-            suffix=recipe.settings.get("suffix", ""),
-            max_tokens=recipe.settings.get("max_tokens", 128),
+            suffix=getattr(settings, "suffix", ""),
+            max_tokens=settings.max_tokens,
             pad_id=int(tokenizer.pad_token_id),
             sha256=sha256(scratch / "encoder.onnx"),
             balance=balances(run, data),
@@ -83,8 +93,10 @@ def crisis_threshold(encoder: Encoder, data: Path | None) -> float:
     return threshold
 
 
-class _Traced(torch.nn.Module):
+class _Classifier(torch.nn.Module):
     """What the ONNX file computes: tokens in, logits and vector out."""
+
+    outputs = ("logits", "vector")
 
     def __init__(self, model: EncoderClassifier) -> None:
         super().__init__()
@@ -97,14 +109,32 @@ class _Traced(torch.nn.Module):
         return self.model.heads(vector), vector
 
 
-def _onnx(model: EncoderClassifier, scratch: Path, int8: bool) -> Path:
+class _Matcher(torch.nn.Module):
+    """Tokens in, logits out, and where the text lies as a context and as a reply."""
+
+    outputs = ("logits", "context", "reply")
+
+    def __init__(self, model: EncoderMatcher) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        read = self.model.read_context(input_ids, attention_mask)
+        assert self.model.heads is not None
+        return self.model.heads(read), self.model.place_context(read), self.model.place_reply(read)
+
+
+_TRACED: dict[str, Any] = {"encoder_classifier": _Classifier, "encoder_matcher": _Matcher}
+
+
+def _onnx(traced: Any, scratch: Path, int8: bool) -> Path:
     need("onnxscript", "train", "Exporting to ONNX")
     # Two tensors: given one and the same for both inputs, the exporter takes them to be one input.
     ids, mask = torch.ones((2, 8), dtype=torch.long), torch.ones((2, 8), dtype=torch.long)
     shape = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens")}
     program = torch.onnx.export(
-        _Traced(model), (ids, mask), dynamo=True, verbose=False, input_names=["input_ids", "attention_mask"],
-        output_names=["logits", "vector"], dynamic_shapes={"input_ids": shape, "attention_mask": shape},
+        traced, (ids, mask), dynamo=True, verbose=False, input_names=["input_ids", "attention_mask"],
+        output_names=list(traced.outputs), dynamic_shapes={"input_ids": shape, "attention_mask": shape},
     )  # fmt: skip
     assert program is not None
     path = scratch / "fp32.onnx"

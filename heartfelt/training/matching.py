@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase as Tokenizer
@@ -16,20 +18,27 @@ from transformers.trainer_utils import EvalPrediction
 from heartfelt.errors import InvalidValue
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
+from heartfelt.models import module_of
 from heartfelt.models.heads import UNLABELLED
-from heartfelt.models.matcher import encode_context, encode_reply
+from heartfelt.models.matcher import NO_REPLY, encode_context, encode_reply
 from heartfelt.models.prepend import prepender
-from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.retrieval.embedder import MatcherRun
 from heartfelt.text import same_key
+from heartfelt.training import predictions
 from heartfelt.training.batches import padded
 from heartfelt.training.gradient import Encode, Learner
-from heartfelt.training.pairs import HEADS, PAIRS, Pair, PairTask
+from heartfelt.training.pairs import PAIRS, Pair, PairTask
+from heartfelt.training.predict import in_batches
 from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
 from heartfelt.training.run import Run, environment, open_run, write_card
+from heartfelt.training.scores import scores as score_labels
 from heartfelt.training.start import start_from, started_from, wrong_with_start
+from heartfelt.training.tasks import TASKS, Item, Task
+from heartfelt.training.teacher import teach, wrong_with_teacher
 
 Vectors = NDArray[np.floating[Any]]
+Heads = Mapping[str, tuple[str, ...]]
 RIVALS = 99  # other replies among which the right one is to be found
 METRICS = ("p_at_1", "mrr")
 PART = 1024  # pairs encoded between two steps of the progress bar
@@ -47,20 +56,26 @@ def train_matching(
         say = prepender(folder / "prepend", recipe.prepend.labels)
         splits = {split: told(pairs, say, settings.window) for split, pairs in splits.items()}
     set_seed(recipe.training.seed)
+    heads = {head: task.heads[head] for head in settings.heads}
     texts = [text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply)]
-    model, tokenizer = module.build(settings, {head: len(HEADS[head]) for head in settings.heads}, texts)
+    model, tokenizer = module.build(settings, {head: len(labels) for head, labels in heads.items()}, texts)
     if recipe.start:
-        start_from(Run(Path(recipe.start)), model, tokenizer, {head: HEADS[head] for head in settings.heads})
+        start_from(Run(Path(recipe.start)), model, tokenizer, heads)
+    lessons = _lessons(recipe.teacher, heads, splits["train"]) if recipe.teacher else None
     learner = Learner(
-        folder, recipe, model, tokenizer, encoder(settings, tokenizer), found_on_valid,
+        folder, recipe, model, tokenizer, encoder(settings, tokenizer, heads), found_on_valid,
         collate=padded_pairs, like_lengths=False,
     )  # fmt: skip
-    learner.learn(splits["train"], splits["valid"], watch)
-    vectors = learner.logits(splits["test"])
+    learner.learn(splits["train"], splits["valid"], watch, lessons)
+    found: dict[str, Any] = {"test": {"replies": scores(splits["test"], learner.logits(splits["test"]))}}
+    if heads:
+        for split in ("valid", "test"):
+            measured = _labelled(run, task, heads, learner, split, data)
+            found[split] = {**found.get(split, {}), **measured}
     results = {
         "task": task.name,
         "model": recipe.model,
-        "scores": {"test": {"replies": scores(splits["test"], vectors)}},
+        "scores": found,
         "best_step": learner.keeper.best_step,
         "parameters": sum(p.numel() for p in model.parameters()),
         "minutes": round(learner.minutes.spent(), 1),
@@ -73,10 +88,32 @@ def train_matching(
     if learner.first_process:
         model.save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
+        run.write("labels.json", {head: list(labels) for head, labels in heads.items()})
         write_card(run, recipe, task.what, results)
         run.write("results.json", results)
         learner.finish()
     return results
+
+
+def _labelled(
+    run: Run, task: PairTask, heads: Heads, learner: Learner, split: str, data: Path | None
+) -> dict[str, Any]:
+    """What the heads score on the task that they are of; their answers are kept, as a classifier's are."""
+    labelled = replace(TASKS[task.labelled], heads=dict(heads))
+    items = list(labelled.read(split, data))
+    settings: Any = fill(module_of(run.recipe.model).Settings, run.recipe.settings)[0]
+    encode = context_encoder(settings, learner.tokenizer)
+    model: Any = learner.model.eval()
+    pad_id = int(learner.tokenizer.pad_token_id or 0)
+    logits = in_batches(model.classify, [encode(item) for item in items], pad_id, lambda _: None)
+    if learner.first_process:
+        predictions.save(run, split, labelled, items, logits)
+    return score_labels(labelled, items, logits)
+
+
+def context_encoder(settings: Any, tokenizer: Tokenizer) -> Encode:
+    """How an item to label becomes tokens: as a context."""
+    return lambda item: {"input_ids": encode_context(settings, tokenizer, item.context)}
 
 
 def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
@@ -85,11 +122,14 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
         problems.append(f"{recipe.model} does not match replies, and {task.name} is about which reply fits")
     if recipe.training.metric not in ("loss", "p_at_1"):
         problems.append(f"training.metric is loss or p_at_1, not {recipe.training.metric}")
-    for name in ("teacher", "extra"):
-        if getattr(recipe, name):
-            problems.append(f"{name}: a retrieval model learns from pairs alone")
-    if unknown := [head for head in getattr(settings, "heads", ()) if head not in HEADS]:
-        problems.append(f"settings.heads: pairs have {', '.join(HEADS)}, not {', '.join(unknown)}")
+    if recipe.extra:
+        problems.append("extra: a retrieval model learns from pairs, not from extra turns")
+    if unknown := [head for head in getattr(settings, "heads", ()) if head not in task.heads]:
+        known = f"{task.name} has {', '.join(task.heads) or 'no labels'}"
+        problems.append(f"settings.heads: {known}, not {', '.join(unknown)}")
+    if recipe.teacher:
+        asked = {head: task.heads[head] for head in getattr(settings, "heads", ()) if head in task.heads}
+        problems += wrong_with_teacher(recipe.teacher, task.name, asked)
     if recipe.start:
         problems += wrong_with_start(recipe)
     if recipe.prepend:
@@ -99,14 +139,26 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     return settings
 
 
-def encoder(settings: Any, tokenizer: Tokenizer) -> Encode:
+def _lessons(teacher: Teacher, heads: Heads, pairs: Sequence[Pair]) -> Vectors:
+    """(pairs, 2, all classes): what teachers say of contexts and of replies; NaN where there is no reply."""
+    task = Task("pairs", "", dict(heads), lambda split, data: iter(()))
+    texts = [tuple(turn.text for turn in pair.context) for pair in pairs]
+    contexts = teach(teacher, task, [Item("", 0, text, {}) for text in texts])
+    said = [i for i, pair in enumerate(pairs) if pair.reply]
+    replies = np.full_like(contexts, np.nan)
+    replies[said] = teach(teacher, task, [Item("", 0, (pairs[i].reply,), {}) for i in said])
+    return np.stack([contexts, replies], 1)
+
+
+def encoder(settings: Any, tokenizer: Tokenizer, heads: Heads | None = None) -> Encode:
     """How a pair becomes tokens, and numbers by which equal replies and equal contexts are known."""
     seen: dict[str, int] = {}
-    ids = {head: {label: i for i, label in enumerate(HEADS[head])} for head in settings.heads}
+    ids = {head: {label: i for i, label in enumerate(labels)} for head, labels in (heads or {}).items()}
 
     def encode(pair: Pair) -> dict[str, Any]:
         context = "\n".join(turn.text for turn in pair.context[-settings.window :])
         groups = [seen.setdefault(same_key(text), len(seen)) for text in (pair.reply, context)]
+        groups[0] = groups[0] if pair.reply else NO_REPLY
         labels = [ids[head].get(pair.labels.get(head, ""), UNLABELLED) for head in ids]
         return {
             "input_ids": encode_context(settings, tokenizer, pair.context, pair.context_label),
@@ -120,6 +172,8 @@ def encoder(settings: Any, tokenizer: Tokenizer) -> Encode:
 def padded_pairs(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor]:
     contexts = padded([{name: e[name] for name in ("input_ids", "labels")} for e in examples], pad_id)
     replies = padded([{"input_ids": e["reply_ids"]} for e in examples], pad_id)
+    if "lesson" in examples[0]:
+        contexts["lesson"] = torch.from_numpy(np.stack([e["lesson"] for e in examples]))
     return contexts | {"reply_ids": replies["input_ids"], "reply_mask": replies["attention_mask"]}
 
 

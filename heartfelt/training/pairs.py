@@ -9,15 +9,15 @@ from zlib import crc32
 from heartfelt import corpora
 from heartfelt.dialogue import Turn, examples
 from heartfelt.files import Faults
-from heartfelt.labels import EMOTIONS
+from heartfelt.training.tasks import TASKS
 
 
 class Pair(NamedTuple):
     dialogue: str
     turn: int  # which one the reply is; (dialogue, turn) names a pair
     context: tuple[Turn, ...]
-    reply: str
-    labels: Mapping[str, str]  # what a head may learn beside: the speaker's emotion
+    reply: str  # empty where only the labels are to be learned
+    labels: Mapping[str, str]  # what a head may learn beside, e.g. the speaker's emotion
     context_label: str = ""  # what a classifier puts before each, as words (heartfelt/training/prepend.py)
     reply_label: str = ""
 
@@ -27,9 +27,11 @@ class PairTask:
     name: str
     what: str
     read: Callable[[str, Path | None], Iterator[Pair]]  # split, data folder
+    labelled: str = ""  # the task whose labels may be learned beside, by heads over the contexts
 
-
-HEADS = {"emotion": EMOTIONS}
+    @property
+    def heads(self) -> dict[str, tuple[str, ...]]:
+        return TASKS[self.labelled].heads if self.labelled else {}
 
 
 def of_listeners(split: str, data: Path | None) -> Iterator[Pair]:
@@ -65,11 +67,27 @@ def of_reddit(split: str, data: Path | None) -> Iterator[Pair]:
             yield Pair(dialogue.id, 1, (context,), reply.text, {})
 
 
+def of_the_shipped_encoder(split: str, data: Path | None) -> Iterator[Pair]:
+    """All that the shipped encoder learns to label, with the reply where there was one; scored on ED's replies."""
+    replies = {(pair.dialogue, pair.turn): pair.reply for pair in of_listeners(split, data)}
+    for item in TASKS["listening"].read(split, data):
+        # A situation has the dialogue's name and turn 0, which answers nothing.
+        reply = replies.get((item.dialogue, item.turn), "")
+        if reply or split == "train":
+            yield Pair(item.dialogue, item.turn, item.context, reply, item.labels)
+
+
 PAIRS: dict[str, PairTask] = {
     task.name: task
     for task in (
-        PairTask("pairs", "which reply a listener gives", of_listeners),
-        PairTask("pairs_of_both", "the same, learned from speakers' later turns too", of_both),
+        PairTask("pairs", "which reply a listener gives", of_listeners, "contexts"),
+        PairTask("pairs_of_both", "the same, learned from speakers' later turns too", of_both, "contexts"),
+        PairTask(
+            "listening_pairs",
+            "which reply a listener gives, and all that the shipped encoder labels",
+            of_the_shipped_encoder,
+            "listening",
+        ),
         PairTask("daily_pairs", "what is answered in DailyDialog", of_daily_talk),
         PairTask("reddit_pairs", "what is answered to a Reddit comment", of_reddit),
     )

@@ -16,6 +16,7 @@ from heartfelt.labels import EMOTIONS, GROUPS
 from heartfelt.models import MODELS, module_of
 from heartfelt.recipe import fill
 from heartfelt.training.balance import best_balance
+from heartfelt.training.pairs import PAIRS
 from heartfelt.training.predictions import Predicted, load
 from heartfelt.training.run import Run
 from heartfelt.training.scores import by_head, scores
@@ -170,9 +171,14 @@ def logits_of(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> A
 
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
     settings, _ = fill(module.Settings, run.recipe.settings)
-    encode = encoder(module, settings, tokenizer, find(run.recipe.task))
     model = module.load(run.folder / "model").eval()
-    return in_batches(model, [encode(item) for item in items], int(tokenizer.pad_token_id or 0), step)
+    if run.recipe.task in PAIRS:
+        from heartfelt.training.matching import context_encoder
+
+        ask, encode = model.classify, context_encoder(settings, tokenizer)
+    else:
+        ask, encode = model, encoder(module, settings, tokenizer, find(run.recipe.task))
+    return in_batches(ask, [encode(item) for item in items], int(tokenizer.pad_token_id or 0), step)
 
 
 def in_batches(

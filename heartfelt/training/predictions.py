@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heartfelt.errors import BadData, InvalidValue, MissingData
 from heartfelt.files import writing
 from heartfelt.text import same_key
+from heartfelt.training.pairs import PAIRS
 from heartfelt.training.run import Run
 from heartfelt.training.scores import Array, by_head, scores
 from heartfelt.training.talks import TALKS
@@ -68,11 +69,18 @@ def halved(logits: Array) -> NDArray[np.float16]:
     return np.maximum(logits - logits.max(-1, keepdims=True), _FARTHEST).astype(np.float16)
 
 
+def labelled_by(task: str) -> Task:
+    """The task of that name, or for one of replies the one whose labels are learned beside them."""
+    if task in PAIRS and not PAIRS[task].labelled:
+        raise InvalidValue(f"{task} has no labels, only replies")
+    return find(PAIRS[task].labelled if task in PAIRS else task)
+
+
 def load(run: Run, split: str, data: Path | None = None) -> Predicted:
     """What a finished run said of a split, with texts and labels from the corpora at hand."""
     if run.recipe.task in TALKS:
         raise InvalidValue(f"{run.folder} has learned what to say ({run.recipe.task}): it predicts no labels")
-    known = find(run.recipe.task)
+    known = labelled_by(run.recipe.task)
     if run.results is None:
         raise InvalidValue(f"{run.folder} is not a finished run: heartfelt train RECIPE --to {run.folder}")
     heads = {head: tuple(labels) for head, labels in run.labels.items()}

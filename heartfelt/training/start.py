@@ -22,14 +22,15 @@ def wrong_with_start(recipe: Recipe) -> list[str]:
         return [f"start: {recipe.start} is not a run folder"]
     if run.results is None:
         return [f"start: {recipe.start} is not finished"]
-    if run.recipe.model != recipe.model:
-        return [f"start: {recipe.start} is a {run.recipe.model}, not a {recipe.model}"]
     module = module_of(recipe.model)
-    here, there = (fill(module.Settings, one.settings)[0] for one in (recipe, run.recipe))
+    if run.recipe.model not in (recipe.model, *getattr(module, "STARTS_FROM", ())):
+        return [f"start: {recipe.start} is a {run.recipe.model}, not a {recipe.model}"]
+    here = fill(module.Settings, recipe.settings)[0]
+    there = fill(module_of(run.recipe.model).Settings, run.recipe.settings)[0]
     return [
         f"start: {recipe.start} has settings.{name} {getattr(there, name)}, and this recipe {getattr(here, name)}"
         for name in getattr(module, "FIXED", ())
-        if getattr(here, name, None) != getattr(there, name, None)
+        if hasattr(here, name) and hasattr(there, name) and getattr(here, name) != getattr(there, name)
     ]
 
 
@@ -48,7 +49,7 @@ def start_from(
     """Give a new model a finished run's weights. Heads that the run lacks, or has for other labels, stay as drawn."""
     from transformers import AutoTokenizer
 
-    labels = run.labels if heads else {}
+    labels = run.labels if heads and (run.folder / "labels.json").is_file() else {}
     if AutoTokenizer.from_pretrained(run.folder / "model").get_vocab() != tokenizer.get_vocab():
         raise BadRecipe(f"start: {run.folder} has another vocabulary than this recipe's checkpoint")
     foreign = tuple(
@@ -65,7 +66,8 @@ def start_from(
     known = {name: weights for name, weights in given.items() if name in own}
     if shaped := [name for name, weights in known.items() if weights.shape != own[name].shape]:
         raise BadRecipe(f"start: {run.folder} has another size at {shaped[0]}")
-    missing = [name for name in own if name not in known and not name.startswith("heads.")]
+    drawn = ("heads.", *getattr(model, "drawn", ()))  # what may stay as it was drawn
+    missing = [name for name in own if name not in known and not name.startswith(drawn)]
     if missing:
         raise BadRecipe(f"start: {run.folder} is another model, it has no {missing[0]}")
     model.load_state_dict(known, strict=False)

@@ -1,7 +1,7 @@
 """What teachers say of a student's training items: kept in the teacher's folder, asked anew if it changed."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,37 @@ from scipy.special import log_softmax, logsumexp
 
 from heartfelt.errors import InvalidValue
 from heartfelt.files import writing
+from heartfelt.models import MODELS
 from heartfelt.recipe import Teacher
 from heartfelt.terminal import counting
 from heartfelt.training.predict import answers, fit_for, labels_of, made_at_last, seen_of
 from heartfelt.training.predictions import halved
+from heartfelt.training.run import Run
 from heartfelt.training.scores import by_head
 from heartfelt.training.tasks import Item, Task
 
 Array = NDArray[np.floating[Any]]
 PART = 4096  # items kept at once: what a killed student does not ask again
+
+
+def wrong_with_teacher(teacher: Teacher, task: str, heads: Mapping[str, Sequence[str]]) -> list[str]:
+    """What can be known before training."""
+    found = []
+    if foreign := [head for head in teacher.heads if head not in heads]:
+        found.append(f"teacher.heads: {task} has no {', '.join(foreign)}; it has {', '.join(heads)}")
+    if not (0 <= teacher.weight <= 1 and teacher.temperature > 0):
+        found.append("teacher.weight is between 0 and 1, teacher.temperature above 0")
+    if not teacher.runs:
+        found.append("teacher.runs names no run")
+    for folder in teacher.runs:
+        run = Run(Path(folder))
+        if not (run.folder / "recipe.yaml").is_file():
+            found.append(f"teacher.runs: {folder} is not a run folder")
+        elif run.results is None:
+            found.append(f"teacher.runs: {folder} is not finished")
+        elif run.recipe.model not in MODELS:
+            found.append(f"teacher.runs: {folder} has no model to ask ({run.recipe.model}); name its members")
+    return found
 
 
 def teach(teacher: Teacher, task: Task, items: Sequence[Item]) -> Array:

@@ -93,7 +93,7 @@ def test_the_commands_build_show_search_and_answer(tmp_path: Path) -> None:
 def test_a_run_without_an_index_says_how_to_build_one(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
     (tmp_path / "recipe.yaml").write_text("task: pairs\nmodel: encoder_matcher\n")
-    with pytest.raises(heartfelt.HeartfeltError, match="heartfelt index build .* --encoder .* --from"):
+    with pytest.raises(heartfelt.HeartfeltError, match=r"heartfelt index build .* --encoder .* --from"):
         heartfelt.load(tmp_path)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training, dump
+from heartfelt.training.run import Run
 from tests.training.conftest import HEADER
 from tests.training.test_engine import SCRIPT, losses
 
@@ -81,7 +83,6 @@ def test_a_finished_run_is_scored_on_another_corpus(tiny_bert: Path, talks: Path
     from heartfelt.training import engine
     from heartfelt.training.matching import score
     from heartfelt.training.pairs import PAIRS
-    from heartfelt.training.run import Run
 
     results = engine.train(bert(tiny_bert, epochs=2), tmp_path / "run", talks)
     again = score(Run(tmp_path / "run"), PAIRS["pairs"], "test", talks, lambda _: None)
@@ -152,6 +153,57 @@ def test_two_processes_choose_among_all_replies_of_both(tiny_bert: Path, talks: 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert np.allclose([loss for _, loss in losses(two)], [loss for _, loss in losses(one)], rtol=1e-3)
+
+
+def test_an_encoder_learns_replies_without_forgetting_feelings(
+    tiny_bert: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heartfelt.recipe import Teacher
+    from heartfelt.training import engine
+    from heartfelt.training.pairs import PAIRS, Pair, PairTask, of_listeners
+    from heartfelt.training.predict import score
+    from heartfelt.training.tasks import TASKS
+
+    def read(split: str, data: Path | None) -> Iterator[Pair]:
+        yield from of_listeners(split, data)
+        if split == "train":  # a message that nobody answered
+            yield from (pair._replace(reply="") for pair in of_listeners(split, data))
+
+    monkeypatch.setitem(PAIRS, "tiny_pairs", PairTask("tiny_pairs", "", read, "contexts"))
+    settings = {"checkpoint": str(tiny_bert), "max_tokens": 32}
+    first = Training(
+        epochs=20, batch_size=10, learning_rate=1e-3, head_learning_rate=2e-2, evaluate_every=40,
+        metric="emotion_accuracy",
+    )  # fmt: skip
+    knows = engine.train(Recipe("contexts", "encoder_classifier", settings, first), tmp_path / "first", talks)
+    recipe = bert(tiny_bert)
+    second = replace(
+        recipe, task="tiny_pairs", settings={**recipe.settings, "heads": ["emotion"]}, start=str(tmp_path / "first"),
+        teacher=Teacher((str(tmp_path / "first"),), weight=1.0),
+    )  # fmt: skip
+    found = engine.train(second, tmp_path / "second", talks)["scores"]["test"]
+    assert found["replies"]["p_at_1"][0] > 90
+    assert knows["scores"]["test"]["emotion"]["accuracy_1"][0] == 1.0
+    assert found["emotion"]["accuracy_1"][0] == 1.0
+    again = score(tmp_path / "second", TASKS["contexts"], "test", talks)
+    assert again["emotion"]["macro_f1"] == found["emotion"]["macro_f1"]
+    _exported_alike(Run(tmp_path / "second"), tmp_path / "encoder", talks)
+
+
+def _exported_alike(run: Run, to: Path, data: Path) -> None:
+    """Without torch, texts lie where they lay: as contexts, and elsewhere as replies."""
+    from heartfelt.agent.encoder import Encoder
+    from heartfelt.dialogue import Turn
+    from heartfelt.retrieval.embedder import MatcherRun
+    from heartfelt.training.export import export
+
+    encoder, matcher = Encoder(export(run, to, data, int8=False)), MatcherRun(run.folder)
+    texts = ["i am so happy , my dog", "what did you say ?"]
+    _, contexts = encoder([[text] for text in texts])
+    _, replies = encoder([[text] for text in texts], "reply")
+    assert np.allclose(contexts, matcher.contexts([[Turn("speaker", text)] for text in texts]), atol=1e-4)
+    assert np.allclose(replies, matcher.replies(texts), atol=1e-4)
+    assert not np.allclose(contexts, replies, atol=1e-2)
 
 
 def test_rivals_are_others_and_the_same_every_time() -> None:
@@ -231,7 +283,7 @@ def test_mistakes_are_told_together(tiny_bert: Path, talks: Path, tmp_path: Path
         engine.train(wrong, tmp_path / "run", talks)
     for part in (
         "training.metric is loss or p_at_1",
-        "settings.heads: pairs have emotion",
+        "settings.heads: pairs has emotion",
         "is not a run folder",
     ):
         assert part in str(caught.value)
