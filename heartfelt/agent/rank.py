@@ -1,5 +1,6 @@
 """Which of several replies to send: the one that fits what was said and does what was planned, not one for anybody."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -21,6 +22,9 @@ class Weights(Value, frozen=True):
     plan: float = 0.15  # log of the chance that the reply does what was planned
     likelihood: float = 0.1  # the generator's own mean log-probability a token
     echo: float = -0.5  # share of its word pairs that were said before in the talk
+    own_life: float = (
+        -0.5
+    )  # does it tell of a life of its own? Software has none, and people told such in our data
 
 
 def rank(
@@ -46,6 +50,7 @@ def rank(
     scored = []
     for i, candidate in enumerate(distinct):
         scores = usual | candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
+        scores["own_life"] = float(tells_of_own_life(texts[i]))
         if wish.plan:
             scores["plan"] = float(np.log(max(chances[i].get(wish.plan, 0.0), 1e-4)))
         total = sum(
@@ -71,6 +76,29 @@ def _anybody(listener: Listener) -> NDArray[np.float32]:
     text = resources.files("heartfelt").joinpath("assets/agent/openings.txt").read_text(encoding="utf-8")
     mean: NDArray[np.float32] = listener.vectors([[line] for line in text.splitlines()]).mean(0)
     return mean
+
+
+# "my mother", "I had a dog", "that happened to me": what is told, not what is felt or thought now.
+_WHOSE = r"(?:my|our) (?:own |old |ex[- ]?|little |older |younger |best |grand)?"
+_WHO = (
+    r"mom|mother|dad|father|parents?|wife|husband|spouse|partner|girlfriend|boyfriend|sons?|daughters?|kids?|"
+    r"child(?:ren)?|bab(?:y|ies)|brothers?|sisters?|famil(?:y|ies)|grandm\w+|grandp\w+|uncle|aunt|cousins?|friends?|dogs?|cats?|pets?|"
+    r"boss|jobs?|work|house|home|car|school|college|neighbou?rs?|life|wedding|birthday"
+)
+_OFTEN = r"(?:(?:also|once|just|recently|always|never|still|actually|really) )?"
+_DID = (
+    r"had|have had|used to|was|were|went|got|lost|did|made|bought|saw|took|lived?|grew|remember|own|drove|moved|broke|"
+    r"failed|won|found"
+)
+_OWN_LIFE = re.compile(
+    rf"\b(?:{_WHOSE}(?:{_WHO})|i {_OFTEN}(?:{_DID})|i(?:'ve| have) (?:\w+ )?(?:been|had|done|lost|seen|gone|got|felt)"
+    r"|(?:happen\w*|did) (?:that )?to me|me too|same here|been there|when i was)\b",
+    re.IGNORECASE,
+)
+
+
+def tells_of_own_life(text: str) -> bool:
+    return bool(_OWN_LIFE.search(text.replace("’", "'")))
 
 
 def echo(text: str, dialogue: Dialogue) -> float:

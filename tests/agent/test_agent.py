@@ -12,7 +12,7 @@ from heartfelt.agent.generator import Decoding, Wish
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue
 from heartfelt.agent.policy import Policy, Rule, When
-from heartfelt.agent.rank import Weights, echo, rank
+from heartfelt.agent.rank import Weights, echo, rank, tells_of_own_life
 from heartfelt.dialogue import Candidate, Dialogue, Reply, Turn
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, UnknownName
 from heartfelt.labels import LABELS
@@ -196,6 +196,30 @@ def test_a_stream_ends_before_what_the_guard_keeps_back(listener: Listener) -> N
     reply = agent(listener, text, settings=Settings(candidates=1)).reply(SAD, heard=pieces.append)
     assert "".join(pieces) == reply.text
     assert "human being" not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("My mother did that too.", True),
+        ("I had a dog once.", True),
+        ("That happened to me!", True),
+        ("I’ve been there.", True),
+        ("I'm so sorry to hear that. What happened?", False),
+        ("I would be upset too.", False),
+        ("I am glad that your mother is well.", False),
+        ("I bet you were proud.", False),
+    ],
+)
+def test_a_life_of_its_own_is_noticed(text: str, own: bool) -> None:
+    assert tells_of_own_life(text) == own
+
+
+def test_rank_dislikes_a_life_of_its_own(listener: Listener) -> None:
+    talk = Dialogue("d", (Turn("speaker", "my dog died"),))
+    told = [Candidate("i had a dog too"), Candidate("you had a dog too")]
+    found = rank(listener, talk, Wish(), told, Weights(fit=0, echo=0))
+    assert [one.text for one in found] == ["you had a dog too", "i had a dog too"]
 
 
 def test_rank_prefers_the_plan_and_dislikes_an_echo(listener: Listener) -> None:

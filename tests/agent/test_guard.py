@@ -168,6 +168,9 @@ def test_who_asks_in_a_crisis_gets_both_answers(guard: Guard) -> None:
     [
         ("I'm a human too, you know.", "reply: claims to be human"),
         ("I am not a robot!", "reply: claims to be human"),
+        ("I'm just a software engineer.", "reply: claims to be human"),
+        ("As a teacher, I see this a lot.", "reply: claims to be human"),
+        ("I work in a hospital.", "reply: claims to be human"),
         ("As your therapist I think you should rest.", "reply: claims to be a therapist or doctor"),
         ("I am a doctor, trust me.", "reply: claims to be a therapist or doctor"),
         ("أنا إنسان مثلك", "reply: claims to be human"),
