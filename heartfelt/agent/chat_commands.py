@@ -25,6 +25,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--backend", "--model", help="Who writes the replies: a server's URL (…/v1#model), a run folder, "
                      "a .gguf adapter, or an index of replies; else the shipped model."),
         click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
+        click.option("--reranker", type=_PATH, help="A cross-encoder's run that puts an index's replies in order."),
         click.option("--encoder", type=_PATH, help="Another exported encoder than the shipped one."),
         click.option("--policy", type=_PATH, help="Steer what replies do by a policy file."),
         click.option("--locale", help="Where you are, for helplines (GB, en_US, ar_EG); else $LANG says."),
@@ -49,6 +50,7 @@ def load_agent(
     seed: int | None,
     no_guard: bool,
     pool: Path | None,
+    reranker: Path | None,
 ) -> Agent:
     from heartfelt.agent.load import load
 
@@ -56,7 +58,8 @@ def load_agent(
     if no_guard:
         print("The guard is off: nobody listens for a crisis, and replies are not checked.", file=sys.stderr)
     return load(
-        backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, settings=settings
+        backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, reranker=reranker,
+        settings=settings,
     )  # fmt: skip
 
 

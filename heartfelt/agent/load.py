@@ -24,11 +24,13 @@ def load(
     locale: str | None = None,
     policy: Path | None = None,
     pool: Path | None = None,
+    reranker: Path | None = None,
     settings: Settings | None = None,
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
-    backend writes. guard: False takes the guard away, and every reply says so."""
+    backend writes. reranker: a cross-encoder's run that puts an
+    index's replies in order. guard: False takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
@@ -39,9 +41,9 @@ def load(
     if pool:
         from heartfelt.agent.retriever import retriever
 
-        joining = retriever(pool, listener)
+        joining = retriever(pool, listener, reranker)
     return Agent(
-        generator(backend, listener),
+        generator(backend, listener, reranker),
         listener,
         Guard(locale, listener.needs_help) if guard else Guard.off(),
         load_policy(policy) if policy else Policy(),
@@ -50,7 +52,9 @@ def load(
     )
 
 
-def generator(backend: str | Path | None, listener: Listener | None = None) -> Generator:
+def generator(
+    backend: str | Path | None, listener: Listener | None = None, reranker: Path | None = None
+) -> Generator:
     if backend is None and not ADAPTER.is_file():
         raise MissingData(
             "This Heartfelt comes without heartfelt-en: fetch the repository whole, or --backend URL"
@@ -67,7 +71,7 @@ def generator(backend: str | Path | None, listener: Listener | None = None) -> G
     from heartfelt.agent.retriever import is_retrieval, retriever
 
     if is_retrieval(Path(name)):
-        return retriever(Path(name), listener)
+        return retriever(Path(name), listener, reranker)
     from heartfelt.agent.run_folder import RunFolder
 
     return RunFolder(Path(name))

@@ -10,24 +10,36 @@ from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import MissingData
 from heartfelt.retrieval.embedder import Embedder, MatcherRun, matches
 from heartfelt.retrieval.index import Index, read_card
+from heartfelt.retrieval.reranker import CrossRun
 
+SHORTLIST = 20  # replies that a re-ranker reads
 IN_RUN = "index"  # where a retrieval run's own index lies, below its folder
 
 
 class Retriever:
     languages = ("en",)
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    def __init__(self, index: Index, again: CrossRun | None = None) -> None:
+        """again: reads the first ones once more, and puts them in order."""
+        self._index, self._again = index, again
         self.name = f"{index.embedder.name} among {len(index):,} replies"
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         """The replies that fit best, each with its "match". A wish is for the ranker to grant."""
-        scores, places = self._index.search(self._index.embedder.contexts([dialogue.turns]), count)
-        return [
+        wanted = max(count, SHORTLIST) if self._again else count
+        scores, places = self._index.search(self._index.embedder.contexts([dialogue.turns]), wanted)
+        found = [
             Candidate(self._index.text(place), {"match": score})
             for score, place in zip(scores[0].tolist(), places[0].tolist(), strict=True)
         ]
+        if self._again:
+            fits = self._again([(dialogue.turns, one.text) for one in found]).tolist()
+            both = [
+                Candidate(one.text, one.scores | {"reread": fit})
+                for one, fit in zip(found, fits, strict=True)
+            ]
+            found = sorted(both, key=lambda one: -one.scores["reread"])
+        return found[:count]
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         text = self.say(dialogue, wish, 1, decoding)[0].text
@@ -40,7 +52,7 @@ def is_retrieval(folder: Path) -> bool:
     return (folder / "index.json").is_file() or matches(folder)
 
 
-def retriever(folder: Path, listener: Listener | None = None) -> Retriever:
+def retriever(folder: Path, listener: Listener | None = None, reranker: Path | None = None) -> Retriever:
     """Replies from an index, or from that of a retrieval run."""
     if not (folder / "index.json").is_file() and matches(folder):
         if not (folder / IN_RUN).is_dir():
@@ -49,7 +61,8 @@ def retriever(folder: Path, listener: Listener | None = None) -> Retriever:
                 f"{folder} --from empathetic_dialogues"
             )
         folder /= IN_RUN
-    return Retriever(Index(folder, embedder_of(folder, listener)))
+    index = Index(folder, embedder_of(folder, listener))
+    return Retriever(index, CrossRun(reranker) if reranker else None)
 
 
 def embedder_of(index: Path, listener: Listener | None = None) -> Embedder:

@@ -29,7 +29,14 @@ MODELS: dict[str, str] = {
     "meed2_planner": "heartfelt.models.meed2_planner",
     "transformer_matcher": "heartfelt.models.transformer_matcher",
     "encoder_matcher": "heartfelt.models.encoder_matcher",
+    "cross_encoder": "heartfelt.models.cross_encoder",
 }
+
+MATCHERS = (
+    "transformer_matcher",
+    "encoder_matcher",
+)  # of these, those that tell which reply fits, by two vectors
+RERANKERS = ("cross_encoder",)  # and by reading context and reply together
 
 
 def module_of(name: str) -> ModuleType:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heartfelt.dialogue import Turn
 from heartfelt.errors import InvalidValue, MissingData, need
 from heartfelt.files import sha256
-from heartfelt.models import MODELS, module_of
+from heartfelt.models import MATCHERS, module_of
 from heartfelt.recipe import fill
 from heartfelt.recipe import load as load_recipe
 
@@ -48,8 +48,7 @@ class MatcherRun:
         recipe = load_recipe(folder / "recipe.yaml")
         if not matches(folder):
             raise InvalidValue(
-                f"{folder} ({recipe.model}) does not match replies: take a run of encoder_matcher or "
-                "transformer_matcher"
+                f"{folder} ({recipe.model}) does not match replies: take a run of {' or '.join(MATCHERS)}"
             )
         from heartfelt.models.prepend import prepender
 
@@ -115,5 +114,4 @@ def matches(folder: Path) -> bool:
     """Is this a run of a model that tells which reply fits?"""
     if not (folder / "recipe.yaml").is_file():
         return False
-    model = load_recipe(folder / "recipe.yaml").model
-    return model in MODELS and hasattr(module_of(model).Settings, "max_reply_tokens")
+    return load_recipe(folder / "recipe.yaml").model in MATCHERS

@@ -10,7 +10,7 @@ import click
 
 from heartfelt import recipe as recipes
 from heartfelt.errors import InvalidValue, MissingData
-from heartfelt.models import module_of
+from heartfelt.models import RERANKERS, module_of
 from heartfelt.terminal import console, counting, table
 from heartfelt.training import keep as keeping
 from heartfelt.training.pairs import PAIRS
@@ -127,7 +127,10 @@ def score(
     with counting("Scoring") as step:
         if task in PAIRS:
             module_of(Run(folder).recipe.model)  # says what is missing where torch is
-            from heartfelt.training.matching import score as score_pairs
+            if Run(folder).recipe.model in RERANKERS:
+                from heartfelt.training.reranking import score as score_pairs
+            else:
+                from heartfelt.training.matching import score as score_pairs
 
             found = score_pairs(Run(folder), PAIRS[task], split, data, step)
         elif task:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heartfelt.errors import UnknownName
-from heartfelt.models import module_of
+from heartfelt.models import MATCHERS, RERANKERS, module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.pairs import PAIRS
@@ -43,6 +43,10 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
 
         return train_language(recipe, module, folder, data, watch)
     if recipe.task in PAIRS:
+        if recipe.model in RERANKERS:
+            from heartfelt.training.reranking import train_reranking
+
+            return train_reranking(recipe, module, folder, data, watch)
         from heartfelt.training.matching import train_matching
 
         return train_matching(recipe, module, folder, data, watch)
@@ -73,7 +77,7 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
         problems.append(
             f"{recipe.model} learns what to say, as in {', '.join(TALKS)}, and {task.name} has labels"
         )
-    if hasattr(module.Settings, "max_reply_tokens"):
+    if recipe.model in (*MATCHERS, *RERANKERS):
         problems.append(
             f"{recipe.model} learns which reply fits, as in {', '.join(PAIRS)}, and {task.name} has labels"
         )

@@ -18,7 +18,7 @@ from transformers.trainer_utils import EvalPrediction
 from heartfelt.errors import InvalidValue
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
-from heartfelt.models import module_of
+from heartfelt.models import MATCHERS, module_of
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.models.matcher import NO_REPLY, encode_context, encode_reply
 from heartfelt.models.prepend import prepender
@@ -118,7 +118,7 @@ def context_encoder(settings: Any, tokenizer: Tokenizer) -> Encode:
 
 def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     settings, problems = fill(module.Settings, recipe.settings, "settings.")
-    if not hasattr(module.Settings, "max_reply_tokens"):
+    if recipe.model not in MATCHERS:
         problems.append(f"{recipe.model} does not match replies, and {task.name} is about which reply fits")
     if recipe.training.metric not in ("loss", "p_at_1"):
         problems.append(f"training.metric is loss or p_at_1, not {recipe.training.metric}")
@@ -201,8 +201,11 @@ def found_on_valid(predicted: EvalPrediction) -> dict[str, float]:
 
 
 def scores(pairs: Sequence[Pair], vectors: Vectors) -> dict[str, Any]:
+    return scores_of(pairs, *fits(vectors))
+
+
+def scores_of(pairs: Sequence[Pair], places: NDArray[np.intp], found: Vectors) -> dict[str, Any]:
     """Metric → [value, low, high]: how often the right reply is first among 99 others; intervals by dialogue."""
-    places, found = fits(vectors)
     rows = [
         Output(
             pair.dialogue, pair.turn, candidates=tuple(pairs[place].reply for place in row),
@@ -224,12 +227,11 @@ def score(
     pairs = list(task.read(split, data))
     if len(pairs) < 2:
         raise InvalidValue(f"The {split} split of {task.name} has {len(pairs)} pairs: nothing to choose from")
-    return {"replies": scores(pairs, vectors_of(run, pairs, step))}
+    return {"replies": scores(pairs, encoded(MatcherRun(run.folder), pairs, step))}
 
 
-def vectors_of(run: Run, pairs: Sequence[Pair], step: Callable[[str], None]) -> Vectors:
+def encoded(encode: MatcherRun, pairs: Sequence[Pair], step: Callable[[str], None]) -> Vectors:
     """(pairs, 2, size) by a finished run, in the order of the pairs."""
-    encode = MatcherRun(run.folder)
     parts = []
     for start in range(0, len(pairs), PART):
         part = pairs[start : start + PART]

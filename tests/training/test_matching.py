@@ -206,6 +206,36 @@ def _exported_alike(run: Run, to: Path, data: Path) -> None:
     assert not np.allclose(contexts, replies, atol=1e-2)
 
 
+def test_a_reranker_reads_a_shortlist_again(
+    tiny_bert: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heartfelt.dialogue import Turn
+    from heartfelt.retrieval.reranker import CrossRun
+    from heartfelt.training import engine
+    from heartfelt.training.pairs import PAIRS
+    from heartfelt.training.reranking import score
+
+    monkeypatch.setattr("heartfelt.training.reranking.READ_AGAIN", 20)  # all of them
+    engine.train(bert(tiny_bert), tmp_path / "first", talks)
+    settings = {
+        "checkpoint": str(tiny_bert),
+        "max_tokens": 48,
+        "shortlist": str(tmp_path / "weak"),
+        "rivals": 4,
+    }
+    training = Training(epochs=60, batch_size=20, learning_rate=3e-3, evaluate_every=60, metric="p_at_1")
+    recipe = Recipe("pairs", "cross_encoder", settings, training, start=str(tmp_path / "first"))
+    found = engine.train(recipe, tmp_path / "cross", talks)["scores"]["test"]
+    assert found["replies"]["p_at_1"][0] > 80
+    assert score(Run(tmp_path / "cross"), PAIRS["pairs"], "test", talks, lambda _: None) == found
+    fits = CrossRun(tmp_path / "cross")(
+        [([Turn("speaker", "i am sad , my cat")], text) for text in ANSWERS.values()]
+    )
+    assert list(ANSWERS)[int(fits.argmax())] == "cat"
+    with pytest.raises(BadRecipe, match=r"settings\.shortlist is the folder of a retrieval run"):
+        engine.train(replace(recipe, settings={}), tmp_path / "none", talks)
+
+
 def test_rivals_are_others_and_the_same_every_time() -> None:
     from heartfelt.training.matching import rivals_of
 

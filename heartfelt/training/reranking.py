@@ -1,0 +1,150 @@
+"""Training re-rankers: pairs and a retrieval run's shortlists in, how often the right reply is found out."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformers import set_seed
+from transformers.trainer_utils import EvalPrediction
+
+from heartfelt.models.cross_encoder import Settings
+from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.retrieval.embedder import MatcherRun, matches
+from heartfelt.retrieval.reranker import CrossRun
+from heartfelt.terminal import counting
+from heartfelt.text import same_key
+from heartfelt.training.batches import padded
+from heartfelt.training.gradient import Learner
+from heartfelt.training.matching import PART, data_hash, encoded, fits, scores_of
+from heartfelt.training.pairs import PAIRS, Pair, PairTask
+from heartfelt.training.run import Run, environment, open_run, write_card
+from heartfelt.training.start import start_from, started_from, wrong_with_start
+
+Places = NDArray[np.intp]
+READ_AGAIN = 10  # of a hundred, so many first ones are re-ranked
+
+
+def train_reranking(
+    recipe: Recipe, module: ModuleType, folder: Path, data: Path | None, watch: Any = None
+) -> dict[str, Any]:
+    task = PAIRS[recipe.task]
+    settings = _check(recipe, module)
+    run = open_run(folder, recipe)
+    splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
+    set_seed(recipe.training.seed)
+    model, tokenizer = module.build(settings, {}, [])
+    if recipe.start:
+        start_from(Run(Path(recipe.start)), model, tokenizer, {})
+    matcher = MatcherRun(Path(settings.shortlist))
+    chosen = {}
+    for split in ("train", "valid"):
+        with counting(f"{matcher.name} chooses rivals in {split}") as step:
+            chosen[split] = _choices(splits[split], matcher, settings, recipe.training.seed, step)
+
+    def encode(choice: tuple[Pair, list[str]]) -> dict[str, Any]:
+        pair, rivals = choice
+        replies = [pair.reply, *rivals]
+        rows = [module.encode_pair(settings, tokenizer, pair.context, reply) for reply in replies]
+        right = same_key(pair.reply)
+        counts = [1, *(int(same_key(rival) != right) for rival in rivals)]
+        return {"input_ids": max(rows, key=len), "rows": rows, "labels": counts}
+
+    learner = Learner(folder, recipe, model, tokenizer, encode, found_on_valid, collate=padded_choices)
+    learner.learn(chosen["train"], chosen["valid"], watch)
+    if learner.first_process:
+        model.save_pretrained(folder / "model")
+        tokenizer.save_pretrained(folder / "model")
+    with counting("Scoring") as step:
+        found = score(run, task, "test", data, step)
+    results = {
+        "task": task.name,
+        "model": recipe.model,
+        "scores": {"test": found},
+        "best_step": learner.keeper.best_step,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "minutes": round(learner.minutes.spent(), 1),
+        "items": {split: len(pairs) for split, pairs in splits.items()},
+        **started_from(recipe),
+        "recipe": recipe.hash(),
+        "data": data_hash(splits),
+        "environment": environment(),
+    }
+    if learner.first_process:
+        write_card(run, recipe, task.what, results)
+        run.write("results.json", results)
+        learner.finish()
+    return results
+
+
+def _check(recipe: Recipe, module: ModuleType) -> Any:
+    settings, problems = fill(module.Settings, recipe.settings, "settings.")
+    if recipe.training.metric not in ("loss", "p_at_1"):
+        problems.append(f"training.metric is loss or p_at_1, not {recipe.training.metric}")
+    for name in ("teacher", "extra", "prepend"):
+        if getattr(recipe, name):
+            problems.append(f"{name}: a re-ranker learns from pairs and a shortlist alone")
+    if settings and not matches(Path(settings.shortlist)):
+        problems.append(f"settings.shortlist is the folder of a retrieval run, not '{settings.shortlist}'")
+    elif settings and Run(Path(settings.shortlist)).results is None:
+        problems.append(f"settings.shortlist: {settings.shortlist} is not finished")
+    if recipe.start:
+        problems += wrong_with_start(recipe)
+    if problems or settings is None:
+        raise BadRecipe("; ".join(problems))
+    return settings
+
+
+def _choices(
+    pairs: Sequence[Pair], matcher: MatcherRun, settings: Any, seed: int, step: Callable[[str], None]
+) -> list[tuple[Pair, list[str]]]:
+    """Each pair with rivals drawn from what the retrieval run would have answered."""
+    vectors = encoded(matcher, pairs, step)
+    draw = np.random.default_rng(seed)
+    replies = np.ascontiguousarray(vectors[:, 1])
+    found = []
+    for start in range(0, len(pairs), PART):
+        fit = vectors[start : start + PART, 0] @ replies.T
+        among = min(settings.among, len(pairs) - 1)
+        near = np.argpartition(-fit, among, axis=1)[:, : among + 1]
+        for i, row in enumerate(near, start):
+            others = row[row != i]
+            chosen = draw.choice(others, min(settings.rivals, len(others)), replace=False)
+            found.append((pairs[i], [pairs[place].reply for place in chosen]))
+    return found
+
+
+def padded_choices(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor]:
+    rows = [{"input_ids": row} for example in examples for row in example["rows"]]
+    return padded(rows, pad_id) | {"labels": torch.tensor([example["labels"] for example in examples])}
+
+
+def found_on_valid(predicted: EvalPrediction) -> dict[str, float]:
+    """Among the rivals alone, which are hard: lower than among a hundred."""
+    found = np.asarray(predicted.predictions)
+    return {"p_at_1": float(100 * (found.argmax(1) == 0).mean())}
+
+
+def score(
+    run: Run, task: PairTask, split: str, data: Path | None, step: Callable[[str], None]
+) -> dict[str, Any]:
+    """Of a hundred replies the retrieval run's first ten are read again; "shortlist" is that run without it."""
+    settings: Any = fill(Settings, run.recipe.settings)[0]
+    pairs = list(task.read(split, data))
+    matcher, again = MatcherRun(Path(settings.shortlist)), CrossRun(run.folder)
+    places, found = fits(encoded(matcher, pairs, step))
+    first = np.argsort(-found, axis=1, kind="stable")[:, :READ_AGAIN]
+    asked = [
+        (pair.context, pairs[places[row, column]].reply)
+        for row, pair in enumerate(pairs)
+        for column in first[row]
+    ]
+    read = again(asked, step).reshape(first.shape)
+    # Above all others, in the order of the second reading.
+    new = found.astype(np.float64)
+    np.put_along_axis(new, first, found.max() + 1 + read - read.min(), axis=1)
+    return {"replies": scores_of(pairs, places, new), "shortlist": scores_of(pairs, places, found)}
