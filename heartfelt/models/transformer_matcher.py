@@ -122,9 +122,10 @@ class TransformerMatcher(Matcher):
 
 
 def build(
-    settings: Settings, classes: dict[str, int], texts: list[str]
+    settings: Settings, classes: dict[str, int], texts: list[str], tokenizer: Tokenizer | None = None
 ) -> tuple[TransformerMatcher, Tokenizer]:
-    tokenizer = word_tokenizer(texts, settings.vocabulary)
+    """tokenizer: that of the run it will start from; else the texts' own words."""
+    tokenizer = tokenizer or word_tokenizer(texts, settings.vocabulary)
     config = TransformerMatcherConfig(
         vocabulary=len(tokenizer), size=settings.size, layers=settings.layers,
         attention_heads=settings.attention_heads, inner=settings.inner,

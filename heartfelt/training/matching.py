@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from transformers import AutoTokenizer, set_seed
 from transformers import PreTrainedTokenizerBase as Tokenizer
-from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.errors import InvalidValue
@@ -58,7 +58,10 @@ def train_matching(
     set_seed(recipe.training.seed)
     heads = {head: task.heads[head] for head in settings.heads}
     texts = [text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply)]
-    model, tokenizer = module.build(settings, {head: len(labels) for head, labels in heads.items()}, texts)
+    own_words = recipe.start and hasattr(module.Settings, "vocabulary")
+    given = {"tokenizer": AutoTokenizer.from_pretrained(Path(recipe.start) / "model")} if own_words else {}
+    classes = {head: len(labels) for head, labels in heads.items()}
+    model, tokenizer = module.build(settings, classes, texts, **given)
     if recipe.start:
         start_from(Run(Path(recipe.start)), model, tokenizer, heads)
     lessons = _lessons(recipe.teacher, heads, splits["train"]) if recipe.teacher else None

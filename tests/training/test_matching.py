@@ -1,5 +1,6 @@
 """Retrieval models: what they learn, what counts as wrong, and that a large batch is one batch however it is cut."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -77,6 +78,29 @@ def test_the_papers_transformer_learns_from_scratch(
         Recipe("pairs", "transformer_matcher", settings, training), tmp_path / "run", talks
     )
     assert results["scores"]["test"]["replies"]["p_at_1"][0] > 80
+
+
+def test_fine_tuning_keeps_the_words_of_what_it_starts_from(talks: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from heartfelt.training import engine
+
+    path = talks / "reddit"
+    path.mkdir()
+    rows = [
+        {"file": "f", "doc": "d", "q": f"my dog {i}", "aid": i, "a": f"good dog {i % 7}"} for i in range(200)
+    ]
+    with gzip.open(path / "reddit_pairs_2015.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    settings = {"size": 24, "layers": 1, "attention_heads": 2, "inner": 32}
+    short = Training(epochs=1, batch_size=20, evaluate_every=10)
+    first = Recipe("reddit_pairs", "transformer_matcher", settings, short)
+    engine.train(first, tmp_path / "reddit", talks)
+    engine.train(replace(first, task="pairs", start=str(tmp_path / "reddit")), tmp_path / "tuned", talks)
+    words = [
+        AutoTokenizer.from_pretrained(tmp_path / name / "model").get_vocab() for name in ("reddit", "tuned")
+    ]
+    assert words[0] == words[1] and "dog" in words[0] and "game" not in words[0]
 
 
 def test_a_finished_run_is_scored_on_another_corpus(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
