@@ -3,24 +3,28 @@
     context: vector of the last turns     reply: vector of the reply         (batch, size) each, by one encoder or two
     score = scale · context · reply       with vectors of length one, or as they are with scale 1
 
-One encoder for both sides has half the parameters; a projection of its own for each side lets a reply be near to what
-it answers, which is not what it resembles.
+A second, frozen encoder that has learned emotions may read along (rashkin2019's ensemble of encoders): the two vectors
+are put side by side, and the projections learn what to take of each. One encoder for both sides has half the parameters;
+a projection of its own for each side lets a reply be near to what it answers, which is not what it resembles.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
-from transformers import PretrainedConfig
+from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
+from heartfelt.errors import InvalidValue, MissingData
+from heartfelt.models import encoder_classifier
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
 from heartfelt.models.heads import Classes, Heads, ordered
 from heartfelt.models.matcher import Matcher, own_projection, unit
 
 Pooling = Literal["mean", "first"]
-FIXED = ("pooling", "shared", "projected", "normal")
+FIXED = ("pooling", "shared", "projected", "normal", "second")
 STARTS_FROM = ("encoder_classifier",)  # whose encoder and heads it takes over
 
 
@@ -35,8 +39,15 @@ class Settings:
     window: int = 4  # turns of context, as in the paper
     max_tokens: int = 100  # of a context, as in the paper
     max_reply_tokens: int = 100
+    second: str = ""  # a finished run of encoder_classifier, whose encoder reads along
     heads: tuple[str, ...] = ()  # "emotion": the context's vector tells it too
     head_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.second and not self.projected:
+            raise InvalidValue(
+                "settings.second takes settings.projected: two vectors side by side become one"
+            )
 
 
 class EncoderMatcherConfig(PretrainedConfig):
@@ -45,6 +56,7 @@ class EncoderMatcherConfig(PretrainedConfig):
     def __init__(
         self,
         encoder: dict[str, Any] | None = None,  # the encoder's own config
+        second: dict[str, Any] | None = None,  # and the second one's
         pooling: Pooling = "mean",
         shared: bool = True,
         projected: bool = True,
@@ -55,7 +67,8 @@ class EncoderMatcherConfig(PretrainedConfig):
         **others: Any,
     ) -> None:
         super().__init__(**others)
-        self.encoder, self.pooling, self.shared, self.projected = encoder, pooling, shared, projected
+        self.encoder, self.second, self.pooling = encoder, second, pooling
+        self.shared, self.projected = shared, projected
         self.normal, self.scale = normal, scale
         self.classes, self.head_weight = ordered(classes), head_weight
 
@@ -70,11 +83,15 @@ class EncoderMatcher(Matcher):
         super().__init__(config)
         self.encoder = empty_encoder(config.encoder)
         self.reply_encoder = None if config.shared else empty_encoder(config.encoder)
-        size = self.encoder.config.hidden_size
-        self.context_projection = own_projection(size) if config.projected else nn.Identity()
-        self.reply_projection = own_projection(size) if config.projected else nn.Identity()
+        size = wide = self.encoder.config.hidden_size
+        self.second = None
+        if config.second:
+            self.second = empty_encoder(config.second).requires_grad_(False)
+            wide += self.second.config.hidden_size
+        self.context_projection = own_projection(wide, size) if config.projected else nn.Identity()
+        self.reply_projection = own_projection(wide, size) if config.projected else nn.Identity()
         self.scale, self.head_weight = config.scale, config.head_weight
-        self.heads = Heads(size, config.classes) if config.classes else None
+        self.heads = Heads(wide, config.classes) if config.classes else None
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -93,25 +110,50 @@ class EncoderMatcher(Matcher):
         return unit(self.reply_projection(read), self.config.normal)
 
     def _pooled(self, encoder: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
-        states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        if self.config.pooling == "first":
-            return states[:, 0]
-        counted = mask.unsqueeze(-1).to(states.dtype)
-        return (states * counted).sum(1) / counted.sum(1)
+        """(batch, tokens) → (batch, size), or with a second encoder (batch, both sizes)"""
+        read = pooled(
+            encoder(input_ids=ids, attention_mask=mask).last_hidden_state, mask, self.config.pooling
+        )
+        if self.second is None:
+            return read
+        along = self.second(input_ids=ids, attention_mask=mask).last_hidden_state
+        return torch.cat([read, pooled(along, mask, "mean")], dim=-1)
+
+
+def pooled(states: Tensor, mask: Tensor, how: Pooling) -> Tensor:
+    """(batch, tokens, size) → (batch, size)"""
+    if how == "first":
+        return states[:, 0]
+    counted = mask.unsqueeze(-1).to(states.dtype)
+    return (states * counted).sum(1) / counted.sum(1)
 
 
 def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tuple[EncoderMatcher, Tokenizer]:
     """The model with its pretrained encoder; its vocabulary is the checkpoint's, not the texts'."""
-    pretrained = load_encoder(settings.checkpoint)
+    pretrained, tokenizer = load_encoder(settings.checkpoint), load_tokenizer(settings.checkpoint)
+    second = _second(settings.second, tokenizer) if settings.second else None
     config = EncoderMatcherConfig(
-        encoder=pretrained.config.to_dict(), pooling=settings.pooling, shared=settings.shared,
+        encoder=pretrained.config.to_dict(), second=second.config.to_dict() if second else None,
+        pooling=settings.pooling, shared=settings.shared,
         projected=settings.projected, normal=settings.normal, scale=settings.scale,
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = EncoderMatcher(config)
     for encoder in filter(None, (model.encoder, model.reply_encoder)):
         copy_weights(pretrained, encoder)
-    return model, load_tokenizer(settings.checkpoint)
+    if second is not None and model.second is not None:
+        copy_weights(second, model.second)
+    return model, tokenizer
+
+
+def _second(run: str, tokenizer: Tokenizer) -> PreTrainedModel:
+    folder = Path(run) / "model"
+    if not folder.is_dir():
+        raise MissingData(f"settings.second: {run} is not a finished run of encoder_classifier")
+    if AutoTokenizer.from_pretrained(folder).get_vocab() != tokenizer.get_vocab():
+        raise InvalidValue(f"settings.second: {run} has another vocabulary than settings.checkpoint")
+    found: PreTrainedModel = encoder_classifier.load(folder).encoder
+    return found
 
 
 def load(folder: Path) -> EncoderMatcher:

@@ -137,9 +137,9 @@ def unit(vectors: Tensor, normal: bool) -> Tensor:
     return F.normalize(vectors, dim=-1) if normal else vectors
 
 
-def own_projection(size: int) -> nn.Linear:
-    """A linear layer that at first changes nothing."""
-    layer = nn.Linear(size, size, bias=False)
+def own_projection(wide: int, size: int) -> nn.Linear:
+    """A linear layer that at first takes the first numbers as they are."""
+    layer = nn.Linear(wide, size, bias=False)
     nn.init.eye_(layer.weight)
     return layer
 

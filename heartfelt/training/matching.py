@@ -133,6 +133,9 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     if recipe.teacher:
         asked = {head: task.heads[head] for head in getattr(settings, "heads", ()) if head in task.heads}
         problems += wrong_with_teacher(recipe.teacher, task.name, asked)
+    second = getattr(settings, "second", "")
+    if second and Run(Path(second)).results is None:
+        problems.append(f"settings.second: {second} is not a finished run of encoder_classifier")
     if recipe.start:
         problems += wrong_with_start(recipe)
     if recipe.prepend:

@@ -258,6 +258,29 @@ def test_a_reranker_reads_a_shortlist_again(
         engine.train(replace(recipe, settings={}), tmp_path / "none", talks)
 
 
+def test_an_encoder_of_emotions_reads_along(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+    import torch
+
+    from heartfelt.errors import HeartfeltError
+    from heartfelt.models import encoder_classifier, encoder_matcher
+    from heartfelt.training import engine
+
+    settings = {"checkpoint": str(tiny_bert), "max_tokens": 32}
+    short = Training(epochs=1, batch_size=20, evaluate_every=3, metric="emotion_accuracy")
+    engine.train(Recipe("contexts", "encoder_classifier", settings, short), tmp_path / "moods", talks)
+    recipe = bert(tiny_bert, epochs=10)
+    both = replace(recipe, settings={**recipe.settings, "second": str(tmp_path / "moods")})
+    found = engine.train(both, tmp_path / "both", talks)
+    assert found["scores"]["test"]["replies"]["p_at_1"][0] > 90
+    model = encoder_matcher.load(tmp_path / "both" / "model")
+    frozen = encoder_classifier.load(tmp_path / "moods" / "model").encoder.state_dict()
+    assert model.second is not None
+    assert all(torch.equal(frozen[name], weights) for name, weights in model.second.state_dict().items())
+    with pytest.raises(HeartfeltError, match=r"settings\.second: .* is not a finished run"):
+        engine.train(replace(both, settings={**settings, "second": "nowhere"}), tmp_path / "none", talks)
+    assert not (tmp_path / "none").exists()
+
+
 def test_rivals_are_others_and_the_same_every_time() -> None:
     from heartfelt.training.matching import rivals_of
 
