@@ -76,14 +76,13 @@ def ask(folder: Path, count: int) -> None:
     right = np.concatenate(
         [np.argmax(queries[i : i + 32] @ vectors.T, axis=1) for i in range(0, QUERIES, 32)]
     )
+    recall = (found[:, 0] == right).mean()
     size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
     kind = f"{index.card.lists:,} lists" if index.card.lists else "exact"
     print(
         f"{count:>9,} replies, {kind}: one query {1000 * one:.1f} ms, {one / plain:.2f} times a product with all"
     )
-    print(
-        f"{'':9} 64 queries {1000 * many:.0f} ms ({1000 * many / 64:.1f} ms each); recall@1 {(found[:, 0] == right).mean():.4f}"
-    )
+    print(f"{'':9} 64 queries {1000 * many:.0f} ms ({1000 * many / 64:.1f} ms each); recall@1 {recall:.4f}")
     print(f"{'':9} memory {peak:.0f} MB at its peak, {size:.0f} MB on disk")
 
 

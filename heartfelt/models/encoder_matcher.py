@@ -3,9 +3,10 @@
     context: vector of the last turns     reply: vector of the reply         (batch, size) each, by one encoder or two
     score = scale · context · reply       with vectors of length one, or as they are with scale 1
 
-A second, frozen encoder that has learned emotions may read along (rashkin2019's ensemble of encoders): the two vectors
-are put side by side, and the projections learn what to take of each. One encoder for both sides has half the parameters;
-a projection of its own for each side lets a reply be near to what it answers, which is not what it resembles.
+A second, frozen encoder that has learned emotions may read along (rashkin2019's ensemble of encoders): the two
+vectors are put side by side, and the projections learn what to take of each. One encoder for both sides has half the
+parameters; a projection of its own for each side lets a reply be near to what it answers, which is not what it
+resembles.
 """
 
 from dataclasses import dataclass
