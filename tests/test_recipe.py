@@ -68,7 +68,7 @@ def test_what_is_not_a_recipe(tmp_path: Path) -> None:
 def test_every_recipe_is_valid(path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
     from heartfelt.models import module_of
-    from heartfelt.training import talks, tasks
+    from heartfelt.training import pairs, talks, tasks
 
     read = load(path)
     settings, problems = recipe.fill(module_of(read.model).Settings, read.settings, "settings.")
@@ -76,6 +76,8 @@ def test_every_recipe_is_valid(path: Path) -> None:
     assert settings is not None
     if read.task in talks.TALKS:
         assert read.training.metric in ("loss", "ppl")
+    elif read.task in pairs.PAIRS:
+        assert read.training.metric in ("loss", "p_at_1")
     else:
         heads = tasks.find(read.task).heads
         assert read.training.metric == "loss" or read.training.metric.removesuffix("_accuracy") in heads
