@@ -118,7 +118,7 @@ class Agent:
         else:
             with clock("respond"):
                 found = self.generator.say(dialogue, wish, self.settings.candidates, self.settings.decoding)
-                if self.pool:
+                if self.pool and dialogue.language in self.pool.languages:
                     found += self.pool.say(dialogue, wish, self.settings.retrieved, self.settings.decoding)
             with clock("rank"):
                 ranked = rank(self.listener, dialogue, wish, found, self.settings.weights)

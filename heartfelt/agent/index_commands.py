@@ -8,6 +8,7 @@ import click
 from heartfelt.dialogue import SPEAKER, Turn
 from heartfelt.errors import InvalidValue
 from heartfelt.terminal import console, counting, printable, table
+from heartfelt.text import readable
 
 _PATH = click.Path(path_type=Path)
 
@@ -35,11 +36,13 @@ def build(
 
     run = encoder if encoder and matches(encoder) else None
     made: Embedder = MatcherRun(run) if run else Listener(encoder) if encoder else shipped()
+    made.fingerprint  # noqa: B018  # what is missing is told before the pool is read
     guard = Guard.off() if no_guard else Guard(ear=False)
     with counting("Reading") as step:
         pool = read_pool(sources, data, lambda text: guard.check(text).action == "pass", step)
     with counting("Encoding") as step:
-        index = build_index(folder, pool, made, step, run=os.path.relpath(run, folder) if run else "")
+        place = os.path.relpath(run.resolve(), folder.resolve()) if run else ""
+        index = build_index(folder, pool, made, step, run=place)
     click.echo(
         f"{len(index):,} replies in {folder}; left out: {pool.equal:,} equal to another, {pool.long:,} long, "
         f"{pool.unfit:,} that the guard keeps back"
@@ -62,15 +65,19 @@ def show(folder: Path) -> None:
 @click.argument("folder", type=_PATH)
 @click.argument("message")
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="So many replies.")
-def search(folder: Path, message: str, top: int) -> None:
+@click.option(
+    "--encoder", type=_PATH, help="The exported encoder that it was built with; else the shipped one."
+)
+def search(folder: Path, message: str, top: int, encoder: Path | None) -> None:
     """Find the replies that fit a message best."""
+    from heartfelt.agent.listen import Listener
     from heartfelt.agent.retriever import embedder_of
     from heartfelt.retrieval.index import Index
 
     if not message.strip():
         raise InvalidValue("There is nothing to answer: the message is empty")
-    index = Index(folder, embedder_of(folder))
-    scores, places = index.search(index.embedder.contexts([[Turn(SPEAKER, message)]]), top)
+    index = Index(folder, embedder_of(folder, Listener(encoder) if encoder else None))
+    scores, places = index.search(index.embedder.contexts([[Turn(SPEAKER, readable(message))]]), top)
     shown = table("match", "reply", right=("match",))
     for score, place in zip(scores[0].tolist(), places[0].tolist(), strict=True):
         shown.add_row(f"{score:.3f}", printable(index.text(place)))

@@ -9,7 +9,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import SHIPPED, Listener, shipped
 from heartfelt.agent.policy import Policy
 from heartfelt.agent.policy import load as load_policy
-from heartfelt.errors import MissingData
+from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import weights
 
 BASE = "smollm2"
@@ -38,6 +38,8 @@ def load(
             file=sys.stderr,
         )
     joining = None
+    if reranker and not pool and not (backend and Path(backend).is_dir()):
+        raise InvalidValue("--reranker puts an index's replies in order: --backend INDEX or --pool INDEX")
     if pool:
         from heartfelt.agent.retriever import retriever
 

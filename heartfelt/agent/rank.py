@@ -37,8 +37,8 @@ def rank(
     """The same candidates with their scores, the best first; of equal texts, one."""
     weights = weights or Weights()
     distinct = list(
-        {candidate.text: candidate for candidate in candidates if candidate.text.strip()}.values()
-    )
+        {candidate.text: candidate for candidate in reversed(candidates) if candidate.text.strip()}.values()
+    )[::-1]  # of equal ones the first, which knows its likelihood
     if not distinct:
         return []
     texts = [candidate.text for candidate in distinct]

@@ -70,7 +70,7 @@ def embedder_of(index: Path, listener: Listener | None = None) -> Embedder:
     run = read_card(index).run
     if not run:
         return listener or shipped()
-    folder = Path(os.path.normpath(index / run))
+    folder = Path(os.path.normpath(index.resolve() / run))
     if not matches(folder):
         raise MissingData(
             f"The index {index} was made with the run {folder.name}, which is not at {folder} any more"

@@ -18,6 +18,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Turn
+from heartfelt.errors import InvalidValue
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer, separator
 
 STARTS_FROM = ("encoder_classifier", "encoder_matcher")  # whose encoder it takes over
@@ -32,6 +33,12 @@ class Settings:
     rivals: int = 7  # other replies that the right one is told from
     shortlist: str = ""  # a retrieval run: rivals are of its first ones; random where left out
     among: int = 50  # so many of its first ones
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.rivals <= self.among and self.window >= 1):
+            raise InvalidValue("settings: rivals is between 1 and among, window at least 1")
+        if not 1 <= self.max_reply_tokens <= self.max_tokens - 8:
+            raise InvalidValue("settings.max_reply_tokens leaves at least 8 of max_tokens to the context")
 
 
 class CrossEncoderConfig(PretrainedConfig):

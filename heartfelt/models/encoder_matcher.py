@@ -22,7 +22,7 @@ from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import encoder_classifier
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
 from heartfelt.models.heads import Classes, Heads, ordered
-from heartfelt.models.matcher import Matcher, own_projection, unit
+from heartfelt.models.matcher import Matcher, own_projection, refuse_unreadable, unit
 
 Pooling = Literal["mean", "first"]
 FIXED = ("pooling", "shared", "projected", "normal", "second")
@@ -45,6 +45,7 @@ class Settings:
     head_weight: float = 1.0
 
     def __post_init__(self) -> None:
+        refuse_unreadable(self)
         if self.second and not self.projected:
             raise InvalidValue(
                 "settings.second takes settings.projected: two vectors side by side become one"

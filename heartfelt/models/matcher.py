@@ -144,6 +144,11 @@ def own_projection(wide: int, size: int) -> nn.Linear:
     return layer
 
 
+def refuse_unreadable(settings: Any) -> None:
+    if settings.window < 1 or min(settings.max_tokens, settings.max_reply_tokens) < 16:
+        raise InvalidValue("settings: window is at least 1, max_tokens and max_reply_tokens at least 16")
+
+
 def encode_context(settings: Any, tokenizer: Tokenizer, turns: Sequence[Turn], label: str = "") -> list[int]:
     """The last turns as one text; of a long one, the end."""
     text = separator(tokenizer).join(turn.text for turn in turns[-settings.window :])

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import InvalidValue
 from heartfelt.models.heads import Classes, Heads, ordered
-from heartfelt.models.matcher import Matcher
+from heartfelt.models.matcher import Matcher, refuse_unreadable
 from heartfelt.models.words import word_tokenizer, word_vectors
 
 FIXED = ("size", "layers", "attention_heads", "inner")
@@ -40,6 +40,7 @@ class Settings:
     head_weight: float = 1.0
 
     def __post_init__(self) -> None:
+        refuse_unreadable(self)
         if self.attention_heads < 1 or self.size % self.attention_heads:
             raise InvalidValue(f"settings.size {self.size} does not divide by {self.attention_heads} heads")
 

@@ -40,15 +40,20 @@ def word_vectors(
     """
     if not path.is_file():
         raise MissingData(f"There are no word vectors at {path}: settings.vectors names the file")
-    for number, line in lines(path, Faults()):
-        word, *numbers = line.rstrip().split(" ")
-        if number == 1 and len(numbers) == 1:
+    faults, found = Faults(), 0
+    for number, line in lines(path, faults):
+        word, *numbers = line.rstrip().rsplit(" ", size)  # some words of GloVe's hold spaces
+        if len(numbers) < size:
+            if number > 1:  # fastText's first line says how many there are
+                raise BadData(f"{path}, line {number}: {len(numbers)} numbers, and settings.size is {size}")
             continue
         if word not in vocabulary:
             continue
-        if len(numbers) != size:
-            raise BadData(f"{path}, line {number}: {len(numbers)} numbers, and settings.size is {size}")
         try:
             yield vocabulary[word], np.array(numbers, np.float32)
         except ValueError:
-            raise BadData(f"{path}, line {number}: '{word}' is not followed by numbers") from None
+            raise BadData(f"{path}, line {number}: '{word}' is not followed by {size} numbers") from None
+        found += 1
+    if not found:
+        why = f": {faults.first[0].reason}" if faults.first else ""
+        raise BadData(f"{path} has a vector of {size} numbers for none of our words{why}")

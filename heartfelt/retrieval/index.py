@@ -10,6 +10,7 @@ Small pools are searched exactly. In a large one faiss finds those that may fit,
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -83,7 +84,8 @@ class Index:
         for row, (places, context) in enumerate(zip(near, contexts, strict=True)):
             known = places >= 0  # -1: the lists that were looked at hold fewer
             scores[row, known] = self._vectors[places[known]] @ context
-        return _best(scores, near.astype(np.int64), count)
+        enough = int((near >= 0).sum(1).min())
+        return _best(scores, near.astype(np.int64), max(1, min(count, enough)))
 
     def _exact(self, contexts: Vectors, count: int) -> tuple[Vectors, NDArray[np.int64]]:
         scores = np.empty((len(contexts), 0), np.float32)
@@ -131,8 +133,11 @@ def build(
         and (folder.is_file() or any(folder.iterdir()))
     ):
         raise HeartfeltError(f"{folder} is there and is not an index; choose another folder")
+    folder = folder.resolve()
     begun = folder.with_name(f".{folder.name}.part")
     lists = _lists_for(len(pool.texts)) if len(pool.texts) >= approximate_from else 0
+    if lists:
+        need("faiss", "retrieve", f"A pool of {approximate_from:,} replies or more")  # before the long work
     try:
         begun.mkdir(parents=True, exist_ok=True)
         size = _encode(begun, pool.texts, embedder, step)
@@ -145,8 +150,8 @@ def build(
         )  # fmt: skip
         with writing(begun / "index.json", "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(card), indent=2) + b"\n")
-        (begun / "begun.json").unlink()
         _put_in_place(begun, folder)
+        (folder / "begun.json").unlink()
     except OSError as problem:
         raise HeartfeltError(
             f"The index {folder} could not be written: {problem.strerror or problem}. What was encoded is kept: the "
@@ -167,6 +172,8 @@ def _encode(folder: Path, texts: Sequence[str], embedder: Embedder, step: Callab
     record, vectors = folder / "begun.json", folder / "vectors.f32"
     wanted = {"fingerprint": embedder.fingerprint, "pool": _hash(texts)}
     done, size = _begun(record, wanted)
+    if not vectors.is_file() or vectors.stat().st_size < done * size * 4:
+        done = size = 0
     with vectors.open("ab") as file:
         file.truncate(
             done * size * 4
@@ -176,6 +183,8 @@ def _encode(folder: Path, texts: Sequence[str], embedder: Embedder, step: Callab
         size = part.shape[1]
         with vectors.open("ab") as file:
             file.write(part.tobytes())
+            file.flush()
+            os.fsync(file.fileno())  # before the record says that they are there
         done += len(part)
         with writing(record) as out:
             json.dump(wanted | {"done": done, "size": size}, out)

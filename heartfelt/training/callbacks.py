@@ -136,6 +136,10 @@ def last_checkpoint(folder: Path) -> str | None:
     return max(found)[1] if found else None
 
 
+def first_process() -> bool:
+    return os.environ.get("RANK", "0") == "0"
+
+
 def world_size() -> int:
     """How many processes there are; torchrun says so before they have met."""
     return int(os.environ.get("WORLD_SIZE", "1"))

@@ -10,9 +10,10 @@ import torch
 from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card, Encoder
+from heartfelt.agent.listen import WINDOW
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
-from heartfelt.models import module_of
+from heartfelt.models import MATCHERS, module_of
 from heartfelt.models.backbone import separator
 from heartfelt.models.encoder_classifier import EncoderClassifier
 from heartfelt.models.encoder_matcher import EncoderMatcher
@@ -37,6 +38,8 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
         )
     module = module_of(recipe.model)
     settings: Any = fill(module.Settings, recipe.settings)[0]
+    if recipe.model in MATCHERS and (settings.window != WINDOW or not settings.normal):
+        raise InvalidValue(f"{run.folder}: to be exported takes settings.window {WINDOW} and settings.normal")
     model = module.load(run.folder / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
     to.mkdir(parents=True, exist_ok=True)

@@ -87,8 +87,9 @@ def over_seeds(every: Sequence[Mapping[str, Any]]) -> Kept:
 
 def _values(recipe: Recipe) -> Kept:
     values: Kept = msgspec.to_builtins(portable(recipe))
-    if not values["start"]:  # younger than the results that were kept first
-        del values["start"]
+    for younger in ("start", "prepend"):  # than the results that were kept first
+        if not values[younger]:
+            del values[younger]
     if values["teacher"] and not values["teacher"]["heads"]:
         del values["teacher"]["heads"]
     return values

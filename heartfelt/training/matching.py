@@ -27,6 +27,7 @@ from heartfelt.retrieval.embedder import MatcherRun
 from heartfelt.text import same_key
 from heartfelt.training import predictions
 from heartfelt.training.batches import padded
+from heartfelt.training.callbacks import first_process
 from heartfelt.training.gradient import Encode, Learner
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
 from heartfelt.training.predict import in_batches
@@ -34,7 +35,7 @@ from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.scores import scores as score_labels
 from heartfelt.training.start import start_from, started_from, wrong_with_start
-from heartfelt.training.tasks import TASKS, Item, Task
+from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 from heartfelt.training.teacher import teach, wrong_with_teacher
 
 Vectors = NDArray[np.floating[Any]]
@@ -50,14 +51,19 @@ def train_matching(
     task = PAIRS[recipe.task]
     settings = _check(recipe, module, task)
     run = open_run(folder, recipe)
-    splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
+    splits = read_pairs(task, data)
     if recipe.prepend:
-        keep_classifier(recipe.prepend, run)
-        say = prepender(folder / "prepend", recipe.prepend.labels)
+        if first_process():
+            keep_classifier(recipe.prepend, run)
+        say = prepender(Path(recipe.prepend.run), recipe.prepend.labels)
         splits = {split: told(pairs, say, settings.window) for split, pairs in splits.items()}
     set_seed(recipe.training.seed)
     heads = {head: task.heads[head] for head in settings.heads}
-    texts = [text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply)]
+    texts = [
+        text
+        for pair in splits["train"]
+        for text in (pair.context[-1].text, pair.reply, pair.context_label, pair.reply_label)
+    ]
     own_words = recipe.start and hasattr(module.Settings, "vocabulary")
     given = {"tokenizer": AutoTokenizer.from_pretrained(Path(recipe.start) / "model")} if own_words else {}
     classes = {head: len(labels) for head, labels in heads.items()}
@@ -106,7 +112,7 @@ def _labelled(
     items = list(labelled.read(split, data))
     settings: Any = fill(module_of(run.recipe.model).Settings, run.recipe.settings)[0]
     encode = context_encoder(settings, learner.tokenizer)
-    model: Any = learner.model.eval()
+    model: Any = learner.model.cpu().eval()
     pad_id = int(learner.tokenizer.pad_token_id or 0)
     logits = in_batches(model.classify, [encode(item) for item in items], pad_id, lambda _: None)
     if learner.first_process:
@@ -140,6 +146,10 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
         problems += wrong_with_start(recipe)
     if recipe.prepend:
         problems += wrong_with_prepend(recipe.prepend)
+        if getattr(settings, "heads", ()):
+            problems.append(
+                "prepend: with settings.heads the labels would be read before what they are told of"
+            )
     if problems or settings is None:
         raise BadRecipe("; ".join(problems))
     return settings
@@ -154,6 +164,19 @@ def _lessons(teacher: Teacher, heads: Heads, pairs: Sequence[Pair]) -> Vectors:
     replies = np.full_like(contexts, np.nan)
     replies[said] = teach(teacher, task, [Item("", 0, (pairs[i].reply,), {}) for i in said])
     return np.stack([contexts, replies], 1)
+
+
+def read_pairs(task: PairTask, data: Path | None) -> dict[str, list[Pair]]:
+    """All splits; valid and test must have something to choose from."""
+    splits = {split: list(task.read(split, data)) for split in SPLITS}
+    for split, pairs in splits.items():
+        refuse_too_few(task, split, pairs)
+    return splits
+
+
+def refuse_too_few(task: PairTask, split: str, pairs: Sequence[Pair]) -> None:
+    if len(pairs) < 2:
+        raise InvalidValue(f"The {split} split of {task.name} has {len(pairs)} pairs: nothing to choose from")
 
 
 def encoder(settings: Any, tokenizer: Tokenizer, heads: Heads | None = None) -> Encode:
@@ -230,9 +253,8 @@ def score(
     run: Run, task: PairTask, split: str, data: Path | None, step: Callable[[str], None]
 ) -> dict[str, Any]:
     """What a finished retrieval run scores on the pairs of any corpus."""
-    pairs = list(task.read(split, data))
-    if len(pairs) < 2:
-        raise InvalidValue(f"The {split} split of {task.name} has {len(pairs)} pairs: nothing to choose from")
+    pairs = [pair for pair in task.read(split, data) if pair.reply]
+    refuse_too_few(task, split, pairs)
     return {"replies": scores(pairs, encoded(MatcherRun(run.folder), pairs, step))}
 
 

@@ -9,6 +9,7 @@ from zlib import crc32
 from heartfelt import corpora
 from heartfelt.dialogue import Turn, examples
 from heartfelt.files import Faults
+from heartfelt.training.small_talk import daily_dialogues
 from heartfelt.training.tasks import TASKS
 
 
@@ -52,8 +53,8 @@ def _empathetic(split: str, data: Path | None, sides: Literal["listener", "both"
 
 
 def of_daily_talk(split: str, data: Path | None) -> Iterator[Pair]:
-    """DailyDialog: every turn answers those before it."""
-    for dialogue in corpora.load("dailydialog", split, data=data, faults=Faults()):
+    """DailyDialog: every turn answers those before it. What begins in valid or test as in train is left out."""
+    for dialogue in daily_dialogues(split, data):
         for example in examples(dialogue, None, "both"):
             yield Pair(dialogue.id, example.index, example.context, example.response.text, {})
 

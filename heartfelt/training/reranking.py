@@ -20,7 +20,7 @@ from heartfelt.terminal import counting
 from heartfelt.text import same_key
 from heartfelt.training.batches import padded
 from heartfelt.training.gradient import Learner
-from heartfelt.training.matching import PART, data_hash, encoded, fits, scores_of
+from heartfelt.training.matching import PART, data_hash, encoded, fits, read_pairs, refuse_too_few, scores_of
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
 from heartfelt.training.run import Run, environment, open_run, write_card
 from heartfelt.training.start import start_from, started_from, wrong_with_start
@@ -35,7 +35,9 @@ def train_reranking(
     task = PAIRS[recipe.task]
     settings = _check(recipe, module)
     run = open_run(folder, recipe)
-    splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
+    splits = {
+        split: [pair for pair in pairs if pair.reply] for split, pairs in read_pairs(task, data).items()
+    }
     set_seed(recipe.training.seed)
     model, tokenizer = module.build(settings, {}, [])
     if recipe.start:
@@ -59,6 +61,8 @@ def train_reranking(
     if learner.first_process:
         model.save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()  # all of them read it now
     with counting("Scoring") as step:
         found = score(run, task, "test", data, step)
     results = {
@@ -126,7 +130,7 @@ def padded_choices(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str,
 def found_on_valid(predicted: EvalPrediction) -> dict[str, float]:
     """Among the rivals alone, which are hard: lower than among a hundred."""
     found = np.asarray(predicted.predictions)
-    return {"p_at_1": float(100 * (found.argmax(1) == 0).mean())}
+    return {"p_at_1": float(100 * (found[:, 1:].max(1) < found[:, 0]).mean())}
 
 
 def score(
@@ -134,10 +138,12 @@ def score(
 ) -> dict[str, Any]:
     """Of a hundred replies the retrieval run's first ten are read again; "shortlist" is that run without it."""
     settings: Any = fill(Settings, run.recipe.settings)[0]
-    pairs = list(task.read(split, data))
+    pairs = [pair for pair in task.read(split, data) if pair.reply]
+    refuse_too_few(task, split, pairs)
     matcher, again = MatcherRun(Path(settings.shortlist)), CrossRun(run.folder)
     places, found = fits(encoded(matcher, pairs, step))
-    first = np.argsort(-found, axis=1, kind="stable")[:, :READ_AGAIN]
+    # Of equal scores the later ones first: the right reply stands first, and must not gain by it.
+    first = found.shape[1] - 1 - np.argsort(-found[:, ::-1], axis=1, kind="stable")[:, :READ_AGAIN]
     asked = [
         (pair.context, pairs[places[row, column]].reply)
         for row, pair in enumerate(pairs)

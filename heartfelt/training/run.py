@@ -96,7 +96,9 @@ def finished(folder: Path, recipe: Recipe) -> dict[str, Any] | None:
 
 
 def runs_below(folder: Path) -> list[Run]:
-    return [Run(path.parent) for path in sorted(folder.rglob("recipe.yaml"))]
+    """A run's own classifier (Prepend-k) is a part of it, and not listed."""
+    found = [path.parent for path in sorted(folder.rglob("recipe.yaml"))]
+    return [Run(path) for path in found if path.name != "prepend" or path.parent not in found]
 
 
 def write_card(run: Run, recipe: Recipe, what: str, results: dict[str, Any]) -> None:

@@ -14,9 +14,11 @@ from heartfelt.models import MODELS, module_of
 from heartfelt.training import predictions
 from heartfelt.training.engine import data_hash, finish
 from heartfelt.training.ensemble import named, refuse_too_few
+from heartfelt.training.pairs import PAIRS
 from heartfelt.training.predict import logits_of
 from heartfelt.training.run import Run, environment, open_run
 from heartfelt.training.scores import scores
+from heartfelt.training.talks import TALKS
 from heartfelt.training.tasks import SPLITS, find
 
 
@@ -67,6 +69,8 @@ def _refuse_different(first: Run, others: Sequence[Run]) -> None:
     recipe = first.recipe
     if recipe.model not in MODELS or hasattr(module_of(recipe.model), "fit"):
         raise InvalidValue(f"{first.folder} ({recipe.model}) has no weights that can be averaged")
+    if recipe.task in PAIRS or recipe.task in TALKS:
+        raise InvalidValue(f"{first.folder} ({recipe.task}) is no classifier: only those are averaged so far")
     for run in (first, *others):
         if run.results is None:
             raise InvalidValue(

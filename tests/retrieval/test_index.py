@@ -122,6 +122,21 @@ def test_what_was_encoded_is_not_encoded_again(tmp_path: Path, monkeypatch: pyte
     assert third.encoded == 5
 
 
+def test_a_record_that_promises_too_much_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indices, "PART", 2)
+    build(tmp_path / "index", pool("one", "two", "three"), Letters())
+    begun = tmp_path / ".other.part"
+    begun.mkdir()
+    record = {"fingerprint": "one", "pool": indices._hash(("one", "two", "three")), "done": 2, "size": 26}
+    (begun / "begun.json").write_text(json.dumps(record))
+    (begun / "vectors.f32").write_bytes(b"1234")
+    again = Letters()
+    index = build(tmp_path / "other", pool("one", "two", "three"), again)
+    assert again.encoded == 3 and best(index, "owt") == ["two"]
+
+
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(tmp_path / "index", pool("old"), Letters())
 

@@ -201,8 +201,9 @@ def test_an_encoder_learns_replies_without_forgetting_feelings(
     )  # fmt: skip
     knows = engine.train(Recipe("contexts", "encoder_classifier", settings, first), tmp_path / "first", talks)
     recipe = bert(tiny_bert)
+    settings = {**recipe.settings, "heads": ["emotion"], "window": 8}
     second = replace(
-        recipe, task="tiny_pairs", settings={**recipe.settings, "heads": ["emotion"]}, start=str(tmp_path / "first"),
+        recipe, task="tiny_pairs", settings=settings, start=str(tmp_path / "first"),
         teacher=Teacher((str(tmp_path / "first"),), weight=1.0),
     )  # fmt: skip
     found = engine.train(second, tmp_path / "second", talks)["scores"]["test"]
@@ -244,6 +245,7 @@ def test_a_reranker_reads_a_shortlist_again(
     settings = {
         "checkpoint": str(tiny_bert),
         "max_tokens": 48,
+        "max_reply_tokens": 16,
         "shortlist": str(tmp_path / "first"),
         "rivals": 4,
     }
@@ -317,14 +319,14 @@ def test_a_label_is_read_however_long_the_text(tiny_bert: Path) -> None:
     from heartfelt.models.matcher import encode_context, encode_reply
 
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
-    settings = Settings(max_tokens=8, max_reply_tokens=8, window=2)
+    settings = Settings(max_tokens=16, max_reply_tokens=16, window=2)
     long = "dog " * 20 + "cat"
     turns = [Turn("speaker", "game"), Turn("listener", long), Turn("speaker", "what ?")]
     told = tokenizer.decode(encode_context(settings, tokenizer, turns, "sad"))
-    assert told == "[CLS] sad dog cat [SEP] what? [SEP]"
+    assert told == f"[CLS] sad {'dog ' * 9}cat [SEP] what? [SEP]"
     said = tokenizer.decode(encode_reply(settings, tokenizer, long, "happy"))
     assert said.startswith("[CLS] happy dog dog") and "cat" not in said
-    assert len(encode_reply(settings, tokenizer, long, "happy")) == 8
+    assert len(encode_reply(settings, tokenizer, long, "happy")) == 16
 
 
 def test_word_vectors_are_where_their_words_are(talks: Path, tmp_path: Path) -> None:
@@ -336,11 +338,14 @@ def test_word_vectors_are_where_their_words_are(talks: Path, tmp_path: Path) -> 
     settings = model.Settings(size=4, layers=1, attention_heads=2, vectors=str(path))
     made, tokenizer = model.build(settings, {}, ["the dog", "the dog"])
     assert made.words.weight[tokenizer.get_vocab()["dog"]].tolist() == [1, 2, 3, 4]
-    path.write_text("dog 1 2 3\n")
-    with pytest.raises(BadData, match=r"line 1: 3 numbers, and settings\.size is 4"):
+    path.write_text("the 1 2 3 4\ndog 1 2 3\n")
+    with pytest.raises(BadData, match=r"line 2: 3 numbers, and settings\.size is 4"):
         model.build(settings, {}, ["the dog", "the dog"])
     path.write_text("dog 1 2 3 x\n")
-    with pytest.raises(BadData, match="'dog' is not followed by numbers"):
+    with pytest.raises(BadData, match="'dog' is not followed by 4 numbers"):
+        model.build(settings, {}, ["the dog", "the dog"])
+    path.write_text(". . . 1 2 3 4\n")
+    with pytest.raises(BadData, match="for none of our words"):
         model.build(settings, {}, ["the dog", "the dog"])
     path.unlink()
     with pytest.raises(MissingData, match="no word vectors at"):
