@@ -25,6 +25,9 @@ OFF = "guard is off"
 IDENTITY = "identity question"
 EARLIER = "crisis earlier"
 HEARD = "heard between the lines"
+# What a story of the past, or a figure of speech, is most often taken for. Of suicide and self-harm the patterns are
+# believed.
+DOUBTFUL = frozenset({"abuse", "someone else abused", "danger", "danger to others"})
 
 
 class Answer(Value, frozen=True):
@@ -37,9 +40,10 @@ class Answer(Value, frozen=True):
 
 
 class Guard:
-    def __init__(self, locale: str | None = None, ear: Callable[[str], bool] | bool = True) -> None:
+    def __init__(self, locale: str | None = None, ear: Callable[[str], bool | None] | bool = True) -> None:
         """locale: where the person is ("GB", "ar_EG"); else the environment says, else nobody.
-        ear: what hears a crisis where no pattern does; the shipped encoder, or another one; False: patterns alone."""
+        ear: what hears a crisis where no pattern does (True), and is sure of none where a pattern of abuse or danger
+        may have misread a story (False; None: unsure); the shipped encoder, or another one. False: patterns alone."""
         self._on = True
         self._country = helplines.country_of(locale)
         self._ear = ear if callable(ear) else shipped().needs_help if ear else None
@@ -91,8 +95,12 @@ class Guard:
     def crisis(self, text: str) -> list[str]:
         """What sounds like a crisis in a message: the names of the patterns, or what the ear heard."""
         found = {**sheet("crisis-en").find(text), **sheet("crisis-ar").find(text)}
-        if not found and self._ear and self._ear(text):
-            return [HEARD]
+        if self._ear and DOUBTFUL.issuperset(found):
+            heard = self._ear(text)
+            if heard is False:
+                return []
+            if heard and not found:
+                return [HEARD]
         return list(found)
 
     def _unfit(self, text: str) -> Iterator[str]:

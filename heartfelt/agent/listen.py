@@ -30,6 +30,7 @@ SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
 NEW_SUBJECT = 0.9
 _PART = 400  # characters that surely fit into the encoder's tokens
 _LONGEST = 2_000  # characters of a message in which a cry for help is heard
+CALM = 0.02  # below this chance of a crisis there surely is none
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
 
@@ -109,13 +110,17 @@ class Listener:
             for i in range(len(dialogues))
         ]
 
-    def needs_help(self, text: str) -> bool:
-        """Does an English message, by itself, sound as if somebody needed help? The guard asks, beside its patterns."""
+    def needs_help(self, text: str) -> bool | None:
+        """Does an English message, by itself, sound as if somebody needed help? The guard asks, beside its patterns.
+
+        True: it does; False: surely not; None: not surely either, or nobody who could tell.
+        """
         threshold = self.crisis_threshold
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
-            return False
+            return None
         chances, _ = self._encoder([[part] for part in _parts(text)])
-        return bool(chances["crisis"][:, -1].max() >= threshold)
+        chance = float(chances["crisis"][:, -1].max())
+        return True if chance >= threshold else False if chance < CALM else None
 
     @property
     def crisis_threshold(self) -> float | None:

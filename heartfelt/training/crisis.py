@@ -59,9 +59,9 @@ def own_messages(split: str) -> Iterator[Message]:
                 yield Message(f"own-{number}-{copy}", example.text, example.crisis)
 
 
-def told_outright(text: str) -> bool:
-    """Do the guard's patterns find it? Then it needs no ear; and in ED, some of it is a crisis indeed."""
-    return bool(_sheet().find(text))
+def told_outright(text: str) -> list[str]:
+    """What the guard's patterns find. That needs no ear; and in ED, some of it is a crisis indeed."""
+    return list(_sheet().find(text))
 
 
 @cache

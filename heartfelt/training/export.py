@@ -10,7 +10,8 @@ import torch
 from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card, Encoder
-from heartfelt.agent.listen import WINDOW
+from heartfelt.agent.guard import DOUBTFUL
+from heartfelt.agent.listen import CALM, WINDOW
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models import MATCHERS, module_of
@@ -24,7 +25,8 @@ from heartfelt.training.crisis import speakers, told_outright
 from heartfelt.training.predictions import load
 from heartfelt.training.run import Run
 
-FALSE_ALARMS = 0.0015  # of ED valid's speaker turns; the patterns take .0025, and both together may take .005
+# Of ED valid's speaker turns, by patterns and ear together: the share whose 95 % interval ends at the .005 allowed.
+FALSE_ALARMS = 0.0035
 
 
 def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> Path:
@@ -85,10 +87,17 @@ def balances(run: Run, data: Path | None) -> dict[str, tuple[float, ...]]:
 
 def crisis_threshold(encoder: Encoder, data: Path | None) -> float:
     """The lowest chance of a crisis that raises few enough false alarms among ED valid's speakers."""
-    said = [text for _, text in speakers("valid", data) if not told_outright(text)]
-    chances, _ = encoder([[text] for text in said])
-    allowed = int(FALSE_ALARMS * len(said))
-    threshold = round(float(np.sort(chances["crisis"][:, -1])[-allowed - 1]) + 1e-4, 4)
+    said = [text for _, text in speakers("valid", data)]
+    found, _ = encoder([[text] for text in said])
+    chances = found["crisis"][:, -1]
+    outright = [told_outright(text) for text in said]
+    # As the guard does: a sure ear takes back what only sounds like abuse or danger.
+    alarms = np.array(
+        [bool(reasons) and not (chance < CALM and DOUBTFUL.issuperset(reasons))
+         for reasons, chance in zip(outright, chances, strict=True)]
+    )  # fmt: skip
+    allowed = max(0, int(FALSE_ALARMS * len(said)) - int(alarms.sum()))
+    threshold = round(float(np.sort(chances[~alarms])[-allowed - 1]) + 1e-4, 4)
     if threshold >= 1:
         raise InvalidValue(
             f"The crisis head is sure of more than {allowed} of {len(said):,} messages that are none: train it longer"

@@ -43,6 +43,8 @@ def main() -> None:
                         for row in rows(name)
                         if row["crisis"] == side and language in (None, row["language"])
                     ]
+                    if not chosen:
+                        continue
                     hits = sum(bool(guard.crisis(row["text"])) for row in chosen)
                     print(f"{name} {word} {language or 'all'}: {share(hits, len(chosen))[0]}")
         kinds = sorted({row["kind"] for row in rows(sets[-1]) if row["crisis"] == "yes"})
