@@ -64,7 +64,7 @@ def main() -> None:
         for name, int8 in (("onnx fp32", False), ("onnx int8", True)):
             folder = Path(scratch) / name.replace(" ", "-")
             folder.mkdir()
-            path = _onnx(_Classifier(model), folder, int8)
+            path = _onnx(_Classifier(model).eval(), folder, int8)
             session = onnxruntime.InferenceSession(str(path))
             systems[name] = lambda texts, session=session: session.run(None, encoded(texts))
             sizes[name] = path.stat().st_size

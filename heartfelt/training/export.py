@@ -47,7 +47,7 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to) as name:
         scratch = Path(name)
-        _onnx(_TRACED[recipe.model](model), scratch, int8).rename(scratch / "encoder.onnx")
+        _onnx(_TRACED[recipe.model](model).eval(), scratch, int8).rename(scratch / "encoder.onnx")
         tokenizer.backend_tokenizer.save(str(scratch / "tokenizer.json"))
         card = Card(
             heads={head: tuple(labels) for head, labels in run.labels.items()},

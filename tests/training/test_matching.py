@@ -179,6 +179,7 @@ def test_two_processes_choose_among_all_replies_of_both(tiny_bert: Path, talks: 
     assert np.allclose([loss for _, loss in losses(two)], [loss for _, loss in losses(one)], rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
 def test_an_encoder_learns_replies_without_forgetting_feelings(
     tiny_bert: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
