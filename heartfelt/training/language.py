@@ -9,10 +9,11 @@ from typing import Any
 from transformers import set_seed
 
 from heartfelt.recipe import BadRecipe, Recipe, fill
+from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Learner
 from heartfelt.training.likelihood import PREFIXES, encoder, left_open, likelihoods, perplexity, whole
-from heartfelt.training.run import Run, environment, open_run, write_card
-from heartfelt.training.start import start_from, started_from, wrong_with_start
+from heartfelt.training.run import Run, open_run
+from heartfelt.training.start import start_from, wrong_with_start
 from heartfelt.training.talks import TALKS, Talk
 
 
@@ -37,7 +38,7 @@ def train_language(
         problems += wrong_with_start(recipe)
     if problems or settings is None:
         raise BadRecipe("; ".join(problems))
-    run = open_run(folder, recipe)
+    open_run(folder, recipe)
     splits = {split: list(task.read(split, data)) for split in ("train", "valid", "test")}
     set_seed(recipe.training.seed)
     model, tokenizer = module.build(settings)
@@ -60,27 +61,9 @@ def train_language(
             for name, encode in encodes.items()
         }
     }
-    results = {
-        "task": task.name,
-        "model": recipe.model,
-        "scores": scores,
-        "best_step": learner.keeper.best_step,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "learned": sum(p.numel() for p in model.parameters() if p.requires_grad),
-        "minutes": round(learner.minutes.spent(), 1),
-        "items": {split: len(talks) for split, talks in splits.items()},
-        **started_from(recipe),
-        "recipe": recipe.hash(),
-        "data": data_hash(splits),
-        "environment": environment(),
-    }
-    if learner.first_process:
-        model.save_pretrained(folder / "model")
-        tokenizer.save_pretrained(folder / "model")
-        write_card(run, recipe, task.what, results)
-        run.write("results.json", results)
-        learner.finish()
-    return results
+    save_model(learner)
+    learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return finish(learner, task.what, results_of(learner, scores, splits, data_hash(splits), learned=learned))
 
 
 def data_hash(splits: Mapping[str, Sequence[Talk]]) -> str:

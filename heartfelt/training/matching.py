@@ -28,13 +28,14 @@ from heartfelt.text import same_key
 from heartfelt.training import predictions
 from heartfelt.training.batches import padded
 from heartfelt.training.callbacks import first_process
+from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Encode, Learner
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
 from heartfelt.training.predict import in_batches
 from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
-from heartfelt.training.run import Run, environment, open_run, write_card
+from heartfelt.training.run import Run, open_run
 from heartfelt.training.scores import scores as score_labels
-from heartfelt.training.start import start_from, started_from, wrong_with_start
+from heartfelt.training.start import start_from, wrong_with_start
 from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 from heartfelt.training.teacher import teach, wrong_with_teacher
 
@@ -81,27 +82,10 @@ def train_matching(
         for split in ("valid", "test"):
             measured = _labelled(run, task, heads, learner, split, data)
             found[split] = {**found.get(split, {}), **measured}
-    results = {
-        "task": task.name,
-        "model": recipe.model,
-        "scores": found,
-        "best_step": learner.keeper.best_step,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "minutes": round(learner.minutes.spent(), 1),
-        "items": {split: len(pairs) for split, pairs in splits.items()},
-        **started_from(recipe),
-        "recipe": recipe.hash(),
-        "data": data_hash(splits),
-        "environment": environment(),
-    }
+    save_model(learner)
     if learner.first_process:
-        model.save_pretrained(folder / "model")
-        tokenizer.save_pretrained(folder / "model")
         run.write("labels.json", {head: list(labels) for head, labels in heads.items()})
-        write_card(run, recipe, task.what, results)
-        run.write("results.json", results)
-        learner.finish()
-    return results
+    return finish(learner, task.what, results_of(learner, found, splits, data_hash(splits)))
 
 
 def _labelled(

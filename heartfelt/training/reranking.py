@@ -19,11 +19,12 @@ from heartfelt.retrieval.reranker import CrossRun
 from heartfelt.terminal import counting
 from heartfelt.text import same_key
 from heartfelt.training.batches import padded
+from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Learner
 from heartfelt.training.matching import PART, data_hash, encoded, fits, read_pairs, refuse_too_few, scores_of
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
-from heartfelt.training.run import Run, environment, open_run, write_card
-from heartfelt.training.start import start_from, started_from, wrong_with_start
+from heartfelt.training.run import Run, open_run
+from heartfelt.training.start import start_from, wrong_with_start
 
 Places = NDArray[np.intp]
 READ_AGAIN = 10  # of a hundred, so many first ones are re-ranked
@@ -58,31 +59,12 @@ def train_reranking(
 
     learner = Learner(folder, recipe, model, tokenizer, encode, found_on_valid, collate=padded_choices)
     learner.learn(chosen["train"], chosen["valid"], watch)
-    if learner.first_process:
-        model.save_pretrained(folder / "model")
-        tokenizer.save_pretrained(folder / "model")
+    save_model(learner)
     if torch.distributed.is_initialized():
         torch.distributed.barrier()  # all of them read it now
     with counting("Scoring") as step:
         found = score(run, task, "test", data, step)
-    results = {
-        "task": task.name,
-        "model": recipe.model,
-        "scores": {"test": found},
-        "best_step": learner.keeper.best_step,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "minutes": round(learner.minutes.spent(), 1),
-        "items": {split: len(pairs) for split, pairs in splits.items()},
-        **started_from(recipe),
-        "recipe": recipe.hash(),
-        "data": data_hash(splits),
-        "environment": environment(),
-    }
-    if learner.first_process:
-        write_card(run, recipe, task.what, results)
-        run.write("results.json", results)
-        learner.finish()
-    return results
+    return finish(learner, task.what, results_of(learner, {"test": found}, splits, data_hash(splits)))
 
 
 def _check(recipe: Recipe, module: ModuleType) -> Any:

@@ -1,5 +1,7 @@
 """A tiny BERT with random weights and a vocabulary of its own, so that the real code path trains in seconds."""
 
+import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,6 +36,17 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     BertModel(config).save_pretrained(folder)
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def calm_bert(tiny_bert: Path, tmp_path: Path) -> Path:
+    """The same without dropout: two processes draw other masks than one would."""
+    folder = tmp_path / "calm-bert"
+    shutil.copytree(tiny_bert, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    (folder / "config.json").write_text(json.dumps(config))
     return folder
 
 

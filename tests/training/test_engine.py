@@ -155,28 +155,24 @@ def test_a_killed_run_goes_on_and_loses_nothing_but_time(
     assert losses(killed) == losses(whole)
 
 
-def test_two_processes_learn_what_one_would(tiny_bert: Path, moods: Path, tmp_path: Path) -> None:
-    # Without dropout: the two processes draw other masks than one would.
-    config = json.loads((tiny_bert / "config.json").read_text())
-    calm = tmp_path / "calm-bert"
-    calm.mkdir()
-    for file in tiny_bert.iterdir():
-        (calm / file.name).write_bytes(file.read_bytes())
-    config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    (calm / "config.json").write_text(json.dumps(config))
-    settled = recipe(calm, epochs=2)
-    settled = Recipe(**{**settled.__dict__, "settings": {**settled.settings, "dropout": 0.0}})
-    path = tmp_path / "recipe.yaml"
+def train_in_two_processes(settled: Recipe, folder: Path, data: Path) -> None:
+    path, script = folder.with_suffix(".yaml"), folder.with_suffix(".py")
     path.write_text(dump(settled))
-    (tmp_path / "script.py").write_text(SCRIPT)
-    one, two = tmp_path / "one", tmp_path / "two"
-    engine.train(settled, one, moods)
+    script.write_text(SCRIPT)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     done = subprocess.run(
-        [*command, tmp_path / "script.py", path, two, moods], capture_output=True, text=True, timeout=300,
+        [*command, script, path, folder, data], capture_output=True, text=True, timeout=300,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_two_processes_learn_what_one_would(calm_bert: Path, moods: Path, tmp_path: Path) -> None:
+    settled = recipe(calm_bert, epochs=2)
+    settled = Recipe(**{**settled.__dict__, "settings": {**settled.settings, "dropout": 0.0}})
+    one, two = tmp_path / "one", tmp_path / "two"
+    engine.train(settled, one, moods)
+    train_in_two_processes(settled, two, moods)
     assert [step for step, _ in losses(two)] == [step for step, _ in losses(one)]
     assert np.allclose([loss for _, loss in losses(two)], [loss for _, loss in losses(one)], rtol=1e-4)
     scores = [json.loads((folder / "results.json").read_text())["scores"]["test"] for folder in (one, two)]

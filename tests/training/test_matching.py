@@ -2,9 +2,6 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training, dump
+from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training
 from heartfelt.training.run import Run
 from tests.training.conftest import HEADER
-from tests.training.test_engine import SCRIPT, losses
+from tests.training.test_engine import losses, train_in_two_processes
 
 ANSWERS = {
     "dog": "what did the dog say ?",
@@ -155,27 +152,12 @@ def test_chunks_give_the_gradient_of_the_whole_batch(
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(whole[1], cut[1], strict=True))
 
 
-def test_two_processes_choose_among_all_replies_of_both(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
+def test_two_processes_choose_among_all_replies_of_both(calm_bert: Path, talks: Path, tmp_path: Path) -> None:
     from heartfelt.training import engine
 
-    calm = tmp_path / "calm-bert"
-    calm.mkdir()
-    for file in tiny_bert.iterdir():
-        (calm / file.name).write_bytes(file.read_bytes())
-    config = json.loads((calm / "config.json").read_text())
-    config.update(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    (calm / "config.json").write_text(json.dumps(config))
-    settled, path = bert(calm, epochs=3), tmp_path / "recipe.yaml"
-    path.write_text(dump(settled))
-    (tmp_path / "script.py").write_text(SCRIPT)
-    one, two = tmp_path / "one", tmp_path / "two"
+    settled, one, two = bert(calm_bert, epochs=3), tmp_path / "one", tmp_path / "two"
     engine.train(settled, one, talks)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
-    done = subprocess.run(
-        [*command, tmp_path / "script.py", path, two, talks], capture_output=True, text=True, timeout=300,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    train_in_two_processes(settled, two, talks)
     assert np.allclose([loss for _, loss in losses(two)], [loss for _, loss in losses(one)], rtol=1e-3)
 
 
