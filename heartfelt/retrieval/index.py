@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def build(
     begun = folder.with_name(f".{folder.name}.part")
     lists = _lists_for(len(pool.texts)) if len(pool.texts) >= approximate_from else 0
     if lists:
-        need("faiss", "retrieve", f"A pool of {approximate_from:,} replies or more")  # before the long work
+        _faiss(f"A pool of {approximate_from:,} replies or more")  # before the long work
     try:
         begun.mkdir(parents=True, exist_ok=True)
         size = _encode(begun, pool.texts, embedder, step)
@@ -224,8 +225,21 @@ def _lists_for(count: int) -> int:
     return int(4 * count**0.5)
 
 
+def _faiss(purpose: str) -> Any:
+    """faiss, kept from two ways of taking the whole process down."""
+    faiss = need("faiss", "retrieve", purpose)
+    # It believes the processor's flags; on machines that name AVX-512 and lack the permission its kernels die.
+    level = getattr(faiss, "SIMDConfig", None)
+    if level and level.is_simd_level_available(faiss.SIMDLevel_AVX2):
+        level.set_level(faiss.SIMDLevel_AVX2)
+    # torch brings an OpenMP of its own; faiss' threads crash beside it (facebookresearch/faiss#3401).
+    if "torch" in sys.modules:
+        faiss.omp_set_num_threads(1)
+    return faiss
+
+
 def _write_lists(folder: Path, size: int, lists: int) -> None:
-    faiss = need("faiss", "retrieve", f"A pool of {APPROXIMATE_FROM:,} replies or more")
+    faiss = _faiss(f"A pool of {APPROXIMATE_FROM:,} replies or more")
     vectors = np.memmap(folder / "vectors.f32", np.float32, "r").reshape(-1, size)
     # Eight bits a number to look with; the exact numbers decide.
     index = faiss.index_factory(size, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
@@ -241,7 +255,7 @@ def _write_lists(folder: Path, size: int, lists: int) -> None:
 
 
 def _read_lists(folder: Path, card: Card) -> Any:
-    faiss = need("faiss", "retrieve", f"The index {folder}")
+    faiss = _faiss(f"The index {folder}")
     try:
         index = faiss.read_index(str(folder / "lists.faiss"), faiss.IO_FLAG_MMAP)
     except RuntimeError:
