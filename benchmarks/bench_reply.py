@@ -51,6 +51,22 @@ def bare_llama() -> Callable[[str], int]:
     return reply
 
 
+def unmerged_llama() -> Callable[[str], int]:
+    from heartfelt.agent.generator import Decoding, Wish
+    from heartfelt.agent.listen import as_dialogue
+    from heartfelt.agent.llama import LlamaCpp
+    from heartfelt.agent.load import ADAPTER
+    from heartfelt.models.weights import pull
+
+    model = LlamaCpp(pull("smollm2"), ADAPTER)
+
+    def reply(message: str) -> int:
+        said = model.say(as_dialogue(message), Wish(), 1, Decoding(max_tokens=TOKENS, seed=1))
+        return len(said[0].text.split())
+
+    return reply
+
+
 def by_transformers() -> Callable[[str], int]:
     import torch
     from transformers import AutoModelForCausalLM
@@ -83,6 +99,7 @@ def by_transformers() -> Callable[[str], int]:
 
 SYSTEMS: dict[str, Callable[[], Callable[[str], int]]] = {
     "llama.cpp alone": bare_llama,
+    "llama.cpp, adapter not merged": unmerged_llama,
     "agent, 1 candidate": lambda: agent(1),
     "agent, 4 candidates": lambda: agent(4),
     "transformers.generate": by_transformers,

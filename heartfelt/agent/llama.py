@@ -38,7 +38,7 @@ class LlamaCpp:
         slots: int = 4,
         window: int = 1024,  # tokens of context and reply, each slot
     ) -> None:
-        self._weights, self._window, self._slots = _gguf_in(weights), window, slots
+        self._weights, self._window, self._slots = gguf_in(weights), window, slots
         self.name = f"{self._weights.stem}+{adapter.stem}" if adapter else self._weights.stem
         if adapter and not adapter.is_file():
             raise MissingData(f"There is no adapter {adapter}")
@@ -126,7 +126,7 @@ def _seeded(decoding: Decoding, seed: int) -> Decoding:
     return msgspec.structs.replace(decoding, seed=seed)
 
 
-def _gguf_in(weights: Path) -> Path:
+def gguf_in(weights: Path) -> Path:
     """A .gguf file, or the one in a folder."""
     found = [weights] if weights.is_file() else sorted(weights.glob("*.gguf"))
     if not found:

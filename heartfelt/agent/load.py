@@ -67,9 +67,7 @@ def generator(
 
         return OpenAIServer(name)
     if name.endswith(".gguf"):
-        from heartfelt.agent.llama import LlamaCpp
-
-        return LlamaCpp(_base(), Path(name))
+        return _llama(Path(name))
     from heartfelt.agent.retriever import is_retrieval, retriever
 
     if is_retrieval(Path(name)):
@@ -77,6 +75,23 @@ def generator(
     from heartfelt.agent.run_folder import RunFolder
 
     return RunFolder(Path(name))
+
+
+def _llama(adapter: Path) -> Generator:
+    from heartfelt.agent.llama import LlamaCpp, gguf_in
+    from heartfelt.models.merge import is_merged, merged
+
+    base = gguf_in(_base())
+    if not adapter.is_file():
+        raise MissingData(f"There is no adapter {adapter}")
+    try:
+        if not is_merged(base, adapter):
+            print(f"Putting {adapter.stem} into the weights, once …", file=sys.stderr)
+        return LlamaCpp(merged(base, adapter))
+    except OSError as problem:  # no room, or not ours to write
+        why = problem.strerror or problem
+        print(f"The merged weights cannot be kept ({why}): answers come slower.", file=sys.stderr)
+        return LlamaCpp(base, adapter)
 
 
 def _base() -> Path:

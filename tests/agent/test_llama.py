@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from heartfelt.agent import load
 from heartfelt.agent.generator import Decoding, Wish, shortened
-from heartfelt.agent.llama import LlamaCpp
+from heartfelt.agent.llama import LlamaCpp, gguf_in
+from heartfelt.agent.load import ADAPTER
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import HeartfeltError, MissingData
 
@@ -73,3 +75,26 @@ def test_a_process_that_only_loads_it_ends(base_weights: Path) -> None:
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)  # or it hangs
         assert done.returncode == 0
+
+
+def test_the_engine_says_the_same_with_one_file_as_with_two(
+    base_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Few tokens: further on, two words that are about as likely may change places.
+    wish, cold = Wish("sad", "sympathizing"), Decoding(max_tokens=3, temperature=0)
+    monkeypatch.setenv("HEARTFELT_WEIGHTS", str(tmp_path))
+    (tmp_path / "smollm2").symlink_to(base_weights)
+    one = load.generator(None)
+    assert "Putting heartfelt-en into the weights" in capsys.readouterr().err
+    two = LlamaCpp(base_weights, ADAPTER, threads=1)
+    assert one.name == two.name == f"{gguf_in(base_weights).stem}+heartfelt-en"
+    (said,), (also,) = one.say(HELLO, wish, 1, cold), two.say(HELLO, wish, 1, cold)
+    assert said.text == also.text
+    assert said.scores["likelihood"] == pytest.approx(also.scores["likelihood"], abs=0.05)
+
+    def full(*_: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("heartfelt.models.merge.merged", full)
+    assert load.generator(None).say(HELLO, wish, 1, cold)[0].text == also.text
+    assert "cannot be kept (No space left on device): answers come slower" in capsys.readouterr().err
