@@ -58,6 +58,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "export": "heartfelt.training.commands:export",
     },
     "heartfelt": {  # commands without a group
+        "generate": "heartfelt.agent.generate_commands:generate",
         "chat": "heartfelt.agent.chat_commands:chat",
         "reply": "heartfelt.agent.chat_commands:reply",
         "emotions": "heartfelt.agent.commands:emotions",

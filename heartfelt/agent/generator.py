@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from heartfelt.dialogue import Candidate, Dialogue, Turn, Value
+from heartfelt.errors import InvalidValue
 
 
 class Decoding(Value, frozen=True):
@@ -16,7 +17,39 @@ class Decoding(Value, frozen=True):
     top_p: float = 0.9
     repeat_penalty: float = 1.1
     max_tokens: int = 60
+    min_tokens: int = 0
+    beams: int = 1  # replies that are followed at once; more than one take temperature 0
+    groups: int = 1  # of beams, which shun each other's words (diverse beam search)
+    diversity: float = 0.5  # how much
+    no_repeat: int = 0  # so many words in a row are never said twice in a reply; 0: they may be
     seed: int | None = None  # the same seed, the same replies
+
+    def __post_init__(self) -> None:
+        if self.beams < 1 or self.groups < 1 or self.beams % self.groups:
+            raise InvalidValue(f"{self.beams} beams cannot be parted into {self.groups} groups")
+        if self.beams > 1 and self.temperature:
+            raise InvalidValue("beams follow the likeliest words: they take temperature 0")
+        if not 0 <= self.min_tokens <= self.max_tokens or self.no_repeat < 0:
+            raise InvalidValue(
+                "a reply has at least min_tokens, at most max_tokens; no_repeat is not below 0"
+            )
+
+
+SAMPLING = frozenset({"temperature", "top_k", "top_p", "repeat_penalty", "max_tokens", "seed"})
+
+
+def refuse_what_it_cannot(name: str, can: frozenset[str], decoding: Decoding) -> None:
+    """A way of choosing tokens that a generator does not have is said, not passed over."""
+    usual = Decoding(temperature=decoding.temperature)
+    asked = [
+        field
+        for field in Decoding.__struct_fields__
+        if field not in can and getattr(decoding, field) != getattr(usual, field)
+    ]
+    if asked:
+        raise InvalidValue(
+            f"{name} cannot decode with {', '.join(asked)}; it can with {', '.join(sorted(can))}"
+        )
 
 
 class Wish(Value, frozen=True):

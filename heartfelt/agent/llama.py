@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.agent.generator import SAMPLING, Decoding, Wish, refuse_what_it_cannot, shortened
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError, MissingData, need
 from heartfelt.models.prompt import END, prompt
@@ -104,6 +104,7 @@ class LlamaCpp:
         self, dialogue: Dialogue, wish: Wish, decoding: Decoding, ask: Callable[[str], Answer]
     ) -> Answer:
         """Ask with as much of the dialogue as the window holds."""
+        refuse_what_it_cannot("llama.cpp", SAMPLING, decoding)
         size = _BYTES_A_TOKEN * max(self._window - decoding.max_tokens, 1)
         while True:
             try:

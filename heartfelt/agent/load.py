@@ -72,6 +72,10 @@ def generator(
 
     if is_retrieval(Path(name)):
         return retriever(Path(name), listener, reranker)
+    from heartfelt.agent.answering import AnswererRun, writes
+
+    if writes(Path(name)):
+        return AnswererRun(Path(name), listener)
     from heartfelt.agent.run_folder import RunFolder
 
     return RunFolder(Path(name))

@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 
-from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.agent.generator import Decoding, Wish, refuse_what_it_cannot, shortened
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError
 from heartfelt.labels import INTENTS
 from heartfelt.text import readable
 
 _HISTORY = 16_000  # bytes of a talk that are sent
+_CAN = frozenset({"temperature", "top_p", "max_tokens", "seed"})  # what every such server understands
 _SECONDS = 120
 
 # What each intent asks of a reply, in words that any model knows.
@@ -85,6 +86,7 @@ class OpenAIServer:
         return "".join(pieces).strip()
 
     def _request(self, dialogue: Dialogue, wish: Wish, decoding: Decoding) -> dict[str, Any]:
+        refuse_what_it_cannot(self.name, _CAN, decoding)
         talk = [
             {"role": "user" if turn.speaker == dialogue.speaker else "assistant", "content": turn.text}
             for turn in shortened(dialogue, _HISTORY).turns

@@ -5,7 +5,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.agent.generator import SAMPLING, Decoding, Wish, refuse_what_it_cannot, shortened
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import InvalidValue, MissingData, need
 from heartfelt.models import MODELS, module_of
@@ -34,6 +34,7 @@ class RunFolder:
         self._end = self._tokenizer.convert_tokens_to_ids(END)
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
+        refuse_what_it_cannot(f"{self.name} (listener_lm)", SAMPLING, decoding)
         asked = self._asked(dialogue, wish)
         found = self._generate(asked, decoding, count)
         begin = asked["input_ids"].shape[1]
@@ -76,17 +77,31 @@ class RunFolder:
         return self._tokenizer(text, add_special_tokens=False, return_tensors="pt")
 
     def _generate(self, asked: Any, decoding: Decoding, count: int, **others: Any) -> Any:
-        sampled: dict[str, Any] = {"do_sample": False}
-        if decoding.temperature:
-            sampled = {
-                "do_sample": True, "temperature": decoding.temperature,
-                "top_k": decoding.top_k, "top_p": decoding.top_p,
-            }  # fmt: skip
         with self._one_at_a_time, self._torch.no_grad():  # the seed is the whole process's
             if decoding.seed is not None:
                 self._torch.manual_seed(decoding.seed)
             return self._model.generate(
-                **asked, **sampled, **others, num_return_sequences=count if decoding.temperature else 1,
-                repetition_penalty=decoding.repeat_penalty, max_new_tokens=decoding.max_tokens,
-                eos_token_id=self._end, pad_token_id=self._end, return_dict_in_generate=True, output_logits=True,
+                **asked, **as_transformers(decoding, count), **others, eos_token_id=self._end, pad_token_id=self._end,
+                return_dict_in_generate=True, output_logits=True,
             )  # fmt: skip
+
+
+def as_transformers(decoding: Decoding, count: int) -> dict[str, Any]:
+    """The same wishes as generate() knows them. Without chance there are as many different replies as beams."""
+    chosen: dict[str, Any] = {
+        "max_new_tokens": decoding.max_tokens, "min_new_tokens": decoding.min_tokens or None,
+        "repetition_penalty": decoding.repeat_penalty, "no_repeat_ngram_size": decoding.no_repeat or None,
+        "num_beams": decoding.beams, "do_sample": bool(decoding.temperature),
+        "num_return_sequences": count if decoding.temperature else min(count, decoding.beams),
+    }  # fmt: skip
+    if decoding.temperature:
+        chosen |= {"temperature": decoding.temperature, "top_k": decoding.top_k, "top_p": decoding.top_p}
+    if decoding.groups > 1:
+        from heartfelt.models.diverse_beams import diverse_beams
+
+        chosen |= {
+            "custom_generate": diverse_beams,
+            "groups": decoding.groups,
+            "diversity": decoding.diversity,
+        }
+    return chosen

@@ -30,6 +30,11 @@ MODELS: dict[str, str] = {
     "transformer_matcher": "heartfelt.models.transformer_matcher",
     "encoder_matcher": "heartfelt.models.encoder_matcher",
     "cross_encoder": "heartfelt.models.cross_encoder",
+    "bilstm_seq2seq": "heartfelt.models.bilstm_seq2seq",
+    "transformer_generator": "heartfelt.models.transformer_generator",
+    "moel": "heartfelt.models.moel",
+    "joint_gru": "heartfelt.models.joint_gru",
+    "meed2": "heartfelt.models.meed2",
 }
 
 MATCHERS = (
@@ -37,6 +42,13 @@ MATCHERS = (
     "encoder_matcher",
 )  # of these, those that tell which reply fits, by two vectors
 RERANKERS = ("cross_encoder",)  # and by reading context and reply together
+GENERATORS = (
+    "bilstm_seq2seq",
+    "transformer_generator",
+    "moel",
+    "joint_gru",
+    "meed2",
+)  # those that write replies
 
 
 def module_of(name: str) -> ModuleType:

@@ -34,6 +34,7 @@ class Heads(nn.Module):
 
     def __init__(self, size: int, classes: Classes, dropout: float = 0.1) -> None:
         super().__init__()
+        self.size = size
         self.classes: dict[str, int] = dict(ordered(classes))
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleDict({name: nn.Linear(size, count) for name, count in self.classes.items()})

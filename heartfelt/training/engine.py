@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heartfelt.errors import UnknownName
-from heartfelt.models import MATCHERS, RERANKERS, module_of
+from heartfelt.models import GENERATORS, MATCHERS, RERANKERS, module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training import extra, predictions
 from heartfelt.training.pairs import PAIRS
@@ -47,6 +47,10 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
             from heartfelt.training.reranking import train_reranking
 
             return train_reranking(recipe, module, folder, data, watch)
+        if recipe.model in GENERATORS:
+            from heartfelt.training.answering import train_answering
+
+            return train_answering(recipe, module, folder, data, watch)
         from heartfelt.training.matching import train_matching
 
         return train_matching(recipe, module, folder, data, watch)
@@ -80,6 +84,10 @@ def check(recipe: Recipe, module: ModuleType, task: Task) -> Any:
     if recipe.model in (*MATCHERS, *RERANKERS):
         problems.append(
             f"{recipe.model} learns which reply fits, as in {', '.join(PAIRS)}, and {task.name} has labels"
+        )
+    if recipe.model in GENERATORS:
+        problems.append(
+            f"{recipe.model} writes replies, as in {', '.join(PAIRS)}, and {task.name} has labels"
         )
     if recipe.prepend:
         problems.append(f"prepend is for models that answer, and {task.name} has labels")

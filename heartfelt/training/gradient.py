@@ -48,7 +48,7 @@ def as_text(settings: Any, tokenizer: Tokenizer, turns: Sequence[Turn]) -> dict[
     return {"input_ids": tokenizer(text, truncation=True, max_length=settings.max_tokens)["input_ids"]}
 
 
-PRETRAINED = ("encoder.", "reply_encoder.")  # where models keep what has learned before
+PRETRAINED = ("encoder.", "reply_encoder.", "listener.encoder.")  # where models keep what has learned before
 
 
 class Encoded(Dataset[dict[str, Any]]):
@@ -63,7 +63,7 @@ class Encoded(Dataset[dict[str, Any]]):
                 example["lesson"] = lesson
         self.order = list(range(len(items)))  # which item stands where
         if sort:
-            self.order.sort(key=lambda index: -len(examples[index]["input_ids"]))
+            self.order.sort(key=lambda index: -_length(examples[index]))
         self._examples = [examples[index] for index in self.order]
 
     def __len__(self) -> int:
@@ -74,7 +74,11 @@ class Encoded(Dataset[dict[str, Any]]):
 
     @property
     def lengths(self) -> list[int]:
-        return [len(example["input_ids"]) for example in self._examples]
+        return [_length(example) for example in self._examples]
+
+
+def _length(example: dict[str, Any]) -> int:
+    return len(example["input_ids"]) + len(example.get("reply_ids", ()))
 
 
 @dataclass

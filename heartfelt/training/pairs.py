@@ -40,6 +40,14 @@ def of_listeners(split: str, data: Path | None) -> Iterator[Pair]:
     yield from _empathetic(split, data, "listener")
 
 
+def with_labels(split: str, data: Path | None) -> Iterator[Pair]:
+    """The same turns, each with what it expresses or does (EmpatheticIntents), the reply too."""
+    for dialogue in corpora.load("empathetic_intents", split, data=data, faults=Faults()):
+        for example in examples(dialogue, None):
+            labels = {"emotion": dialogue.emotion or "", "plan": example.response.label or ""}
+            yield Pair(dialogue.id, example.index, example.context, example.response.text, labels)
+
+
 def of_both(split: str, data: Path | None) -> Iterator[Pair]:
     """In train the speaker's later turns too: they also answer. Scored on listeners' alone."""
     yield from _empathetic(split, data, "both" if split == "train" else "listener")
@@ -89,6 +97,7 @@ PAIRS: dict[str, PairTask] = {
             of_the_shipped_encoder,
             "listening",
         ),
+        PairTask("answers", "what a listener says, and what it does", with_labels, "contexts"),
         PairTask("daily_pairs", "what is answered in DailyDialog", of_daily_talk),
         PairTask("reddit_pairs", "what is answered to a Reddit comment", of_reddit),
     )
