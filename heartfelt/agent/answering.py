@@ -53,6 +53,11 @@ class AnswererRun:
         labels = folder / "labels.json"
         heads = msgspec.json.decode(labels.read_bytes()) if labels.is_file() else {}
         self._emotions: list[str] = heads.get("emotion", [])
+        self._of_words = type(self._tokenizer.backend_tokenizer.model).__name__ == "WordLevel"
+        ends = self._model.generation_config.eos_token_id
+        self._unsaid = [
+            one for one in self._tokenizer.all_special_ids if one != ends
+        ]  # <unk> is no word to say
         self.name = folder.resolve().name
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
@@ -74,8 +79,9 @@ class AnswererRun:
                     torch.manual_seed(decoding.seed)
                 read = self._read(batch)
                 said = self._model.generate(
-                    encoder_outputs=read, attention_mask=read.mask, **as_transformers(decoding, count)
-                )
+                    encoder_outputs=read, attention_mask=read.mask, suppress_tokens=self._unsaid,
+                    **as_transformers(decoding, count),
+                )  # fmt: skip
                 given = len(said) // len(places)
                 candidates = self._candidates(batch, said, given)
             for row, place in enumerate(places):
@@ -99,7 +105,8 @@ class AnswererRun:
         labels = self._prepended(asked)
         examples = [
             encode_pair(
-                self._module, self._settings, self._tokenizer, self._labelled(one.context), one.reply, label, one.plan
+                self._module, self._settings, self._tokenizer, self._labelled(one.context), one.reply, label,
+                one.plan if getattr(self._settings, "labelled", False) else None,
             )
             for one, label in zip(asked, labels, strict=True)
         ]  # fmt: skip
@@ -122,17 +129,11 @@ class AnswererRun:
         found = []
         for row, (ids, kept) in enumerate(zip(said, mask, strict=True)):
             text = self._tokenizer.decode(ids[kept == 1], skip_special_tokens=True)
-            words = detokenized(text) if self._spells_words else text
+            words = detokenized(text) if self._of_words else text
             found.append(
                 Candidate(words.strip(), {"likelihood": -float(nats[row]) / max(1, int(kept.sum()) - 1)})
             )
         return found
-
-    @property
-    def _spells_words(self) -> bool:
-        """Does its tokenizer know whole words only, parted by spaces?"""
-        return bool(hasattr(self._settings, "vocabulary") and not getattr(self._settings, "tokenizer", None)
-                    and getattr(self._settings, "listener", "") != "bert")  # fmt: skip
 
     def _prepended(self, asked: Sequence[Asked]) -> list[str]:
         if self._label is None:
@@ -143,7 +144,7 @@ class AnswererRun:
     def _labelled(self, turns: Sequence[Turn]) -> Sequence[Turn]:
         """For a model that reads what each turn expresses: what nobody has said yet, the listener says."""
         silent = [turn.text for turn in turns if turn.label is None]
-        if not hasattr(self._module, "encode") or not silent:
+        if not getattr(self._settings, "labelled", False) or not silent:
             return turns
         listener = self._listener or shipped()
         rows = listener.labels_and_vectors(silent)[0]

@@ -89,7 +89,7 @@ class RunFolder:
 def as_transformers(decoding: Decoding, count: int) -> dict[str, Any]:
     """The same wishes as generate() knows them. Without chance there are as many different replies as beams."""
     chosen: dict[str, Any] = {
-        "max_new_tokens": decoding.max_tokens, "min_new_tokens": decoding.min_tokens or None,
+        "max_new_tokens": decoding.max_tokens, "min_new_tokens": max(1, decoding.min_tokens),
         "repetition_penalty": decoding.repeat_penalty, "no_repeat_ngram_size": decoding.no_repeat or None,
         "num_beams": decoding.beams, "do_sample": bool(decoding.temperature),
         "num_return_sequences": count if decoding.temperature else min(count, decoding.beams),

@@ -45,6 +45,7 @@ class Settings:
     dropout: float = 0.1
     max_tokens: int = 100
     max_reply_tokens: int = 100
+    labelled: bool = True  # turns and replies are told what they express; False: of none it is known
     open_share: float = 0.0  # of replies in training that come without their label
     heads: tuple[str, ...] = ()
 
