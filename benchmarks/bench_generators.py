@@ -88,9 +88,8 @@ def main() -> None:
     examples = [encode_pair(module, settings, tokenizer, pair.context, pair.reply) for pair in pairs]
     train(model, examples, True, 3)  # the first steps are slow
     rates = {ours: train(model, examples, ours, asked.steps) for ours in (False, True, False, True)}
-    print(
-        f"training, tokens/s   plain {rates[False]:>8.0f}   ours {rates[True]:>8.0f}   {rates[True] / rates[False]:.2f} ×"
-    )
+    plain, ours = rates[False], rates[True]
+    print(f"training, tokens/s   plain {plain:>8.0f}   ours {ours:>8.0f}   {ours / plain:.2f} ×")
     few = examples[: asked.replies]
     one, many = write(model, few, 1), write(model, few, 32)
     print(f"writing, replies/s   one at a time {one:>6.1f}   32 at once {many:>6.1f}   {many / one:.2f} ×")
