@@ -102,6 +102,8 @@ def load(path: Path | str, changes: Sequence[str] = ()) -> Recipe:
 def parse(text: str, changes: Sequence[str] = (), where: str = "recipe") -> Recipe:
     try:
         values = yaml.safe_load(text)
+    except RecursionError:
+        raise BadRecipe(f"{where} is nested too deeply for a recipe") from None
     except yaml.YAMLError as problem:
         raise BadRecipe(f"{where} is not YAML: {' '.join(str(problem).split())}") from None
     if not isinstance(values, dict):

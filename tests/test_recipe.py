@@ -59,7 +59,7 @@ def test_set_changes_one_value() -> None:
 def test_what_is_not_a_recipe(tmp_path: Path) -> None:
     with pytest.raises(MissingData, match="cannot be read: No such file"):
         load(tmp_path / "nowhere.yaml")
-    for text in ("[1, 2]", "", "a: b: c"):
+    for text in ("[1, 2]", "", "a: b: c", "[" * 50_000):
         with pytest.raises(BadRecipe):
             parse(text)
 
