@@ -84,7 +84,7 @@ def load(path: Path | str) -> Policy:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
         raise MissingData(f"The policy {path} cannot be read: {problem.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
         raise BadPolicy(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
     if not isinstance(values, dict) or set(values) != {"rules"} or not isinstance(values["rules"], list):
         raise BadPolicy(f"{path} should be a mapping with one list, rules")
