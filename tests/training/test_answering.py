@@ -28,7 +28,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def recipe(model: str, **changes: Any) -> Recipe:
     rate = 1e-2 if model in ("bilstm_seq2seq", "joint_gru") else 3e-3
-    training = Training(epochs=40, batch_size=10, learning_rate=rate, evaluate_every=80, metric="ppl")
+    epochs = 20 if model == "moel" else 60  # it has 32 listeners
+    training = Training(epochs, batch_size=10, learning_rate=rate, evaluate_every=120, metric="ppl")
     return Recipe("pairs", model, SETTINGS[model] | changes.pop("settings", {}), training, **changes)
 
 
