@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import Cache, EncoderDecoderCache, GenerationConfig, GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqLMOutput
-from transformers.utils import ModelOutput
+from transformers.utils.generic import ModelOutput
 
 from heartfelt.dialogue import Turn
 from heartfelt.labels import LABELS, label_id
