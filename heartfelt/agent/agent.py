@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -29,12 +30,14 @@ ONLY_ENGLISH = {
 
 
 EMPTY = Verdict("replace", ("reply: empty",))
+_AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
 
 
 class Settings(msgspec.Struct, frozen=True):
     candidates: int = 4  # replies to choose among; with one, it is streamed as it grows
     decoding: Decoding = Decoding()
     weights: Weights = Weights()
+    plans: int = 2  # of the likeliest plans, those that replies are written for
     retrieved: int = 4  # replies of a pool that join them
 
 
@@ -85,10 +88,10 @@ class Agent:
             (felt,) = self.listener([dialogue])
         emotions = {emotion: 1.0} if emotion else felt.emotion
         plans = {plan: 1.0} if plan else self.plan(dialogue, felt, emotions)
-        wish = Wish(emotion or felt.feeling, max(plans, key=lambda label: plans[label]) if plans else None)
+        wishes = self._wishes(emotion or felt.feeling, plans)
         # What a corpus or an earlier reply says of the emotion is not what was heard.
-        known = msgspec.structs.replace(dialogue, emotion=wish.emotion)
-        return self._respond(known, wish, emotions, plans, verdict, clock, heard)
+        known = msgspec.structs.replace(dialogue, emotion=wishes[0].emotion)
+        return self._respond(known, wishes, emotions, plans, verdict, clock, heard)
 
     def plan(
         self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None
@@ -100,10 +103,36 @@ class Agent:
         number = 1 + sum(turn.speaker != dialogue.speaker for turn in dialogue.turns)
         return self.policy.steer(planned, number, emotions or felt.emotion)
 
+    def _wishes(self, emotion: str | None, plans: dict[str, float]) -> list[Wish]:
+        """The likeliest plan first; and those that are about as likely, for the ranker to choose among."""
+        likely = sorted(plans, key=lambda label: -plans[label])[
+            : min(self.settings.plans, self.settings.candidates)
+        ]
+        return [Wish(emotion, label) for label in likely if plans[label] >= _AS_GOOD * plans[likely[0]]] or [
+            Wish(emotion)
+        ]
+
+    def _written(self, dialogue: Dialogue, wishes: list[Wish]) -> list[Candidate]:
+        """All candidates, shared out among the wishes; asked for at once, so that an engine can batch them."""
+        each, more = divmod(self.settings.candidates, len(wishes))
+        decoding = self.settings.decoding
+
+        def say(place: int) -> list[Candidate]:
+            count = each + (place < more)
+            seed = None if decoding.seed is None else decoding.seed + 1000 * place
+            return self.generator.say(
+                dialogue, wishes[place], count, msgspec.structs.replace(decoding, seed=seed)
+            )
+
+        if len(wishes) == 1:
+            return say(0)
+        with ThreadPoolExecutor(len(wishes)) as pool:
+            return [candidate for found in pool.map(say, range(len(wishes))) for candidate in found]
+
     def _respond(
         self,
         dialogue: Dialogue,
-        wish: Wish,
+        wishes: list[Wish],
         emotions: dict[str, float],
         plans: dict[str, float],
         verdict: Verdict,
@@ -113,15 +142,17 @@ class Agent:
         ranked: list[Candidate]
         if self.settings.candidates == 1 and heard and not self.pool:
             with clock("respond"):
-                text, refused = self._streamed(dialogue, wish, heard)
+                text, refused = self._streamed(dialogue, wishes[0], heard)
             ranked = [Candidate(text)] if text else []
         else:
             with clock("respond"):
-                found = self.generator.say(dialogue, wish, self.settings.candidates, self.settings.decoding)
+                found = self._written(dialogue, wishes)
                 if self.pool and dialogue.language in self.pool.languages:
-                    found += self.pool.say(dialogue, wish, self.settings.retrieved, self.settings.decoding)
+                    found += self.pool.say(
+                        dialogue, wishes[0], self.settings.retrieved, self.settings.decoding
+                    )
             with clock("rank"):
-                ranked = rank(self.listener, dialogue, wish, found, self.settings.weights)
+                ranked = rank(self.listener, dialogue, plans, found, self.settings.weights)
             with clock("guard"):
                 text, refused = self._fit_to_send(ranked)
             if heard and text:

@@ -1,7 +1,7 @@
 """Which of several replies to send: the one that fits what was said and does what was planned, not one for anybody."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.agent.generator import Wish
 from heartfelt.agent.listen import WINDOW, Listener
 from heartfelt.dialogue import Candidate, Dialogue, Value
 from heartfelt.text import words
@@ -19,7 +18,7 @@ class Weights(Value, frozen=True):
     """How much each count adds to a candidate's total."""
 
     fit: float = 1.0  # how much nearer the reply is to this context than to just any
-    plan: float = 0.15  # log of the chance that the reply does what was planned
+    plan: float = 0.15  # log of the chance that what the reply does is what was planned
     likelihood: float = 0.1  # the generator's own mean log-probability a token
     echo: float = -0.5  # share of its word pairs that were said before in the talk
     own_life: float = (
@@ -30,11 +29,11 @@ class Weights(Value, frozen=True):
 def rank(
     listener: Listener,
     dialogue: Dialogue,
-    wish: Wish,
+    plans: Mapping[str, float],
     candidates: Sequence[Candidate],
     weights: Weights | None = None,
 ) -> list[Candidate]:
-    """The same candidates with their scores, the best first; of equal texts, one."""
+    """The same candidates with their scores, the best first; of equal texts, one. plans: label → how wanted it is."""
     weights = weights or Weights()
     distinct = list(
         {candidate.text: candidate for candidate in reversed(candidates) if candidate.text.strip()}.values()
@@ -51,8 +50,9 @@ def rank(
     for i, candidate in enumerate(distinct):
         scores = usual | candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
         scores["own_life"] = float(tells_of_own_life(texts[i]))
-        if wish.plan:
-            scores["plan"] = float(np.log(max(chances[i].get(wish.plan, 0.0), 1e-4)))
+        if plans:
+            does = sum(chance * chances[i].get(label, 0.0) for label, chance in plans.items())
+            scores["plan"] = float(np.log(max(does, 1e-4)))
         total = sum(
             getattr(weights, name) * scores[name] for name in weights.__struct_fields__ if name in scores
         )

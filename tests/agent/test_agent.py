@@ -52,6 +52,25 @@ def agent(listener: Listener, *texts: str, **others: object) -> Agent:
     return Agent(Says(*texts), listener, Guard("GB", listener.needs_help), **others)  # type: ignore[arg-type]
 
 
+def test_plans_that_are_about_as_likely_are_all_tried(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = agent(listener, "oh no .", "i am so sorry .", "what did you say ?", settings=Settings(candidates=3))
+    chances = {"questioning": 0.5, "sympathizing": 0.4, "neutral": 0.1}
+    monkeypatch.setattr(one, "plan", lambda *_: chances)
+    reply = one.reply(SAD)
+    asked = one.generator.asked  # type: ignore[attr-defined]
+    assert {wish.plan for _, wish in asked} == {"questioning", "sympathizing"}
+    assert reply.plan == chances
+    chances["sympathizing"] = 0.2  # far behind
+    asked.clear()
+    one.reply(SAD)
+    assert [wish.plan for _, wish in asked] == ["questioning"]
+    asked.clear()
+    one.reply(SAD, plan="consoling")
+    assert [wish.plan for _, wish in asked] == ["consoling"]
+
+
 def test_what_was_heard_and_planned_is_what_the_generator_is_asked(listener: Listener) -> None:
     one = agent(listener, "oh no .", "i am so sorry .")
     reply = one.reply(SAD)
@@ -218,20 +237,20 @@ def test_a_life_of_its_own_is_noticed(text: str, own: bool) -> None:
 def test_rank_dislikes_a_life_of_its_own(listener: Listener) -> None:
     talk = Dialogue("d", (Turn("speaker", "my dog died"),))
     told = [Candidate("i had a dog too"), Candidate("you had a dog too")]
-    found = rank(listener, talk, Wish(), told, Weights(fit=0, echo=0))
+    found = rank(listener, talk, {}, told, Weights(fit=0, echo=0))
     assert [one.text for one in found] == ["you had a dog too", "i had a dog too"]
 
 
 def test_rank_prefers_the_plan_and_dislikes_an_echo(listener: Listener) -> None:
     talk = as_dialogue(SAD)
     said = [Candidate(text) for text in ("what did you say ?", "my dog died", "what did you say ?", " ")]
-    found = rank(listener, talk, Wish("sad", "questioning"), said, Weights(fit=0, plan=0, likelihood=0))
+    found = rank(listener, talk, {"questioning": 1.0}, said, Weights(fit=0, plan=0, likelihood=0))
     assert [one.text for one in found] == ["what did you say ?", "my dog died"]
     assert found[1].scores["echo"] == 1
     assert echo("my dog is well", talk) == pytest.approx(1 / 3)
     assert echo("", talk) == 0
     by_likelihood = [Candidate("so", {"likelihood": -3.0}), Candidate("oh", {"likelihood": -1.0})]
-    found = rank(listener, talk, Wish(), by_likelihood, Weights(fit=0, plan=0))
+    found = rank(listener, talk, {}, by_likelihood, Weights(fit=0, plan=0))
     assert [one.text for one in found] == ["oh", "so"]
     assert "plan" not in found[0].scores
 
