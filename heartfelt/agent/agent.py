@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True):
     candidates: int = 4  # replies to choose among; with one, it is streamed as it grows
     decoding: Decoding = Decoding()
     weights: Weights = Weights()
-    plans: int = 2  # of the likeliest plans, those that replies are written for
+    plans: int = 1  # of the likeliest plans, those that replies are written for
     retrieved: int = 4  # replies of a pool that join them
 
 

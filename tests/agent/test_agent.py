@@ -55,7 +55,9 @@ def agent(listener: Listener, *texts: str, **others: object) -> Agent:
 def test_plans_that_are_about_as_likely_are_all_tried(
     listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = agent(listener, "oh no .", "i am so sorry .", "what did you say ?", settings=Settings(candidates=3))
+    one = agent(
+        listener, "oh no .", "i am so sorry .", "what did you say ?", settings=Settings(candidates=3, plans=2)
+    )
     chances = {"questioning": 0.5, "sympathizing": 0.4, "neutral": 0.1}
     monkeypatch.setattr(one, "plan", lambda *_: chances)
     reply = one.reply(SAD)
