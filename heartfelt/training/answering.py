@@ -16,14 +16,12 @@ from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models.answerer import encode_pair, in_batch
 from heartfelt.models.heads import UNLABELLED
-from heartfelt.models.prepend import prepender
 from heartfelt.recipe import BadRecipe, Recipe, fill
-from heartfelt.training.callbacks import first_process
 from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Encode, Learner
 from heartfelt.training.matching import data_hash
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
-from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
+from heartfelt.training.prepend import prepended, wrong_with_prepend
 from heartfelt.training.run import Run, open_run
 from heartfelt.training.scores import scores as score_labels
 from heartfelt.training.start import start_from, wrong_with_start
@@ -41,10 +39,7 @@ def train_answering(
     run = open_run(folder, recipe)
     splits = {split: [pair for pair in task.read(split, data) if pair.reply] for split in SPLITS}
     if recipe.prepend:
-        if first_process():
-            keep_classifier(recipe.prepend, run)
-        say = prepender(Path(recipe.prepend.run), recipe.prepend.labels)
-        splits = {split: told(pairs, say, settings.window) for split, pairs in splits.items()}
+        splits = prepended(splits, recipe.prepend, run, settings.window)
     set_seed(recipe.training.seed)
     heads = {head: task.heads[head] for head in settings.heads}
     texts = [

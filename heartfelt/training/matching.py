@@ -21,18 +21,16 @@ from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models import MATCHERS, module_of
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.models.matcher import NO_REPLY, encode_context, encode_reply
-from heartfelt.models.prepend import prepender
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.retrieval.embedder import MatcherRun
 from heartfelt.text import same_key
 from heartfelt.training import predictions
 from heartfelt.training.batches import padded
-from heartfelt.training.callbacks import first_process
 from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Encode, Learner
 from heartfelt.training.pairs import PAIRS, Pair, PairTask
 from heartfelt.training.predict import in_batches
-from heartfelt.training.prepend import keep_classifier, told, wrong_with_prepend
+from heartfelt.training.prepend import prepended, wrong_with_prepend
 from heartfelt.training.run import Run, open_run
 from heartfelt.training.scores import scores as score_labels
 from heartfelt.training.start import start_from, wrong_with_start
@@ -54,10 +52,7 @@ def train_matching(
     run = open_run(folder, recipe)
     splits = read_pairs(task, data)
     if recipe.prepend:
-        if first_process():
-            keep_classifier(recipe.prepend, run)
-        say = prepender(Path(recipe.prepend.run), recipe.prepend.labels)
-        splits = {split: told(pairs, say, settings.window) for split, pairs in splits.items()}
+        splits = prepended(splits, recipe.prepend, run, settings.window)
     set_seed(recipe.training.seed)
     heads = {head: task.heads[head] for head in settings.heads}
     texts = [

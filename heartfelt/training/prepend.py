@@ -4,12 +4,13 @@ Both contexts and replies get them. The classifier is copied into the run folder
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heartfelt.models import MODELS, module_of
-from heartfelt.models.prepend import Say
+from heartfelt.models.prepend import Say, prepender
 from heartfelt.recipe import Prepend
+from heartfelt.training.callbacks import first_process
 from heartfelt.training.pairs import Pair
 from heartfelt.training.run import Run
 
@@ -28,6 +29,16 @@ def wrong_with_prepend(prepend: Prepend) -> list[str]:
         ]
     most = len(next(iter(run.labels.values())))
     return [] if 1 <= prepend.labels <= most else [f"prepend.labels is between 1 and {most}"]
+
+
+def prepended(
+    splits: Mapping[str, Sequence[Pair]], prepend: Prepend, run: Run, window: int
+) -> dict[str, list[Pair]]:
+    """All pairs with their labels; the classifier is kept in the run."""
+    if first_process():
+        keep_classifier(prepend, run)
+    say = prepender(Path(prepend.run), prepend.labels)
+    return {split: told(pairs, say, window) for split, pairs in splits.items()}
 
 
 def keep_classifier(prepend: Prepend, run: Run) -> None:
