@@ -85,24 +85,63 @@ def _of_run(folder: Path, task: Task, items: Sequence[Item]) -> Array:
         raise InvalidValue(
             f"{folder} cannot teach {task.name}: it knows {', '.join(labels)}, not {', '.join(task.heads)}"
         )
-    parts = []
+    if not items:
+        return np.empty((0, sum(map(len, task.heads.values()))), np.float32)
+    kept = Kept(folder)
+    unknown = kept.unknown(items)
     with counting(f"{folder.name} teaches") as step:
-        for start in range(0, len(items), PART):
-            part = items[start : start + PART]
-            parts.append(fit_for(task, _kept(folder, part), labels))
-            step(f"{start + len(part):,} of {len(items):,}")
-    return np.concatenate(parts).astype(np.float32)
+        for start in range(0, len(unknown), PART):
+            part = unknown[start : start + PART]
+            kept.add(part, answers(folder, part))
+            step(f"{start + len(part):,} of {len(unknown):,}")
+    return fit_for(task, kept.of(items), labels).astype(np.float32)
 
 
-def _kept(folder: Path, items: Sequence[Item]) -> dict[str, NDArray[np.float64]]:
-    # The name tells which teacher said it of what: one that was trained or exported again in the same folder is asked.
-    digest = hashlib.sha256(made_at_last(folder).read_bytes())
-    for item in items:
-        digest.update(repr(seen_of(item)).encode())
-    path = folder / "predictions" / f"for-{digest.hexdigest()[:16]}.npz"
-    if not path.is_file():
-        with writing(path, "wb") as file:
-            found = {head: halved(logits) for head, logits in answers(folder, items).items()}
-            np.savez_compressed(file, allow_pickle=False, **found)
-    with np.load(path) as kept:
-        return {head: kept[head].astype(np.float64) for head in kept.files}
+class Kept:
+    """What a teacher said so far, item by item: a task that grows asks it only of what is new.
+
+    The folder's name tells which teacher it was: one that was trained or exported again there is asked anew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        made = hashlib.sha256(made_at_last(folder).read_bytes()).hexdigest()
+        self._folder = folder / "predictions" / f"taught-{made[:16]}"
+        self._rows: dict[bytes, int] = {}
+        self._parts: list[dict[str, Array]] = []
+        for path in sorted(self._folder.glob("*.npz")):
+            with np.load(path) as file:
+                self._take({name: file[name] for name in file.files})
+
+    def unknown(self, items: Sequence[Item]) -> list[Item]:
+        """Those that it was not asked of, each once."""
+        found = {_key(item): item for item in items}
+        return [item for key, item in found.items() if key not in self._rows]
+
+    def add(self, items: Sequence[Item], said: Mapping[str, Array]) -> None:
+        part: dict[str, Any] = {head: halved(logits) for head, logits in said.items()}
+        part[_ITEMS] = np.array([_key(item) for item in items])
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with writing(self._folder / f"{len(self._parts):05}.npz", "wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **part)
+        self._take(part)
+
+    def of(self, items: Sequence[Item]) -> dict[str, Array]:
+        rows = [self._rows[_key(item)] for item in items]
+        heads = [name for name in self._parts[0] if name != _ITEMS]
+        return {
+            head: np.concatenate([part[head] for part in self._parts])[rows].astype(np.float64)
+            for head in heads
+        }
+
+    def _take(self, part: dict[str, Array]) -> None:
+        start = len(self._rows)
+        self._rows.update({key: start + i for i, key in enumerate(part[_ITEMS].tolist())})
+        self._parts.append(part)
+
+
+_ITEMS = "of what"  # no head is called so
+
+
+def _key(item: Item) -> bytes:
+    # 20 hexadecimal digits: numpy's bytes would lose zeros at an end.
+    return hashlib.sha256(repr(seen_of(item)).encode()).hexdigest()[:20].encode()

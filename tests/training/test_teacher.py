@@ -86,7 +86,7 @@ def test_a_student_of_unlabelled_text_answers_as_its_teacher(
     recipe = Recipe("unlabelled", "encoder_classifier", settings, training, teacher=lesson)
     results = engine.train(recipe, tmp_path / "student", data)
     assert results["scores"]["test"]["emotion"]["accuracy_1"][0] == 1.0
-    kept = sorted((folder / "predictions").glob("for-*.npz"))
+    kept = sorted((folder / "predictions").glob("taught-*/*.npz"))
     assert len(kept) == 1  # asked once; a second student would not ask again
     stamp = kept[0].stat().st_mtime_ns
     engine.train(recipe, tmp_path / "second", data)
@@ -157,9 +157,13 @@ def test_a_teacher_is_asked_anew_if_it_or_what_it_reads_changed(
     for item in (one._replace(turn_labels=("joyful",)), one._replace(speakers=("listener",))):
         teacher.teach(said, TASK, [item])
     assert asked == [1, 1, 1]
+    new = [one._replace(turns=(text,)) for text in ("a", "b", "a")]
+    assert len(teacher.teach(said, TASK, [one, *new])) == 4
+    assert asked == [1, 1, 1, 2]  # of what is new alone, and once
     (tmp_path / "results.json").write_text('{"recipe": "trained again"}')
     teacher.teach(said, TASK, [one])
-    assert asked == [1, 1, 1, 1]
+    assert asked == [1, 1, 1, 2, 1]
+    assert np.isnan(teacher.teach(Teacher((str(tmp_path),)), TASK, [one._replace(labels={"else": "x"})])).all()
 
 
 @pytest.mark.parametrize("logits", [[-300.1, -300.2], [-70_000.0, -70_000.1]])
