@@ -163,7 +163,9 @@ def test_a_teacher_is_asked_anew_if_it_or_what_it_reads_changed(
     (tmp_path / "results.json").write_text('{"recipe": "trained again"}')
     teacher.teach(said, TASK, [one])
     assert asked == [1, 1, 1, 2, 1]
-    assert np.isnan(teacher.teach(Teacher((str(tmp_path),)), TASK, [one._replace(labels={"else": "x"})])).all()
+    assert np.isnan(
+        teacher.teach(Teacher((str(tmp_path),)), TASK, [one._replace(labels={"else": "x"})])
+    ).all()
 
 
 @pytest.mark.parametrize("logits", [[-300.1, -300.2], [-70_000.0, -70_000.1]])
