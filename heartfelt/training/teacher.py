@@ -125,7 +125,7 @@ class Kept:
             np.savez_compressed(file, allow_pickle=False, **part)
         self._take(part)
 
-    def of(self, items: Sequence[Item]) -> dict[str, Array]:
+    def of(self, items: Sequence[Item]) -> dict[str, NDArray[np.float64]]:
         rows = [self._rows[_key(item)] for item in items]
         heads = [name for name in self._parts[0] if name != _ITEMS]
         return {
