@@ -122,8 +122,10 @@ class AnswererRun:
     def _candidates(self, batch: dict[str, Any], said: Any, each: int) -> list[Candidate]:
         """Replies as texts, each with its mean log-likelihood a token."""
         end = self._model.generation_config.eos_token_id
-        ended = (said == end).int().cumsum(1)
-        mask = ((ended == 0) | ((ended == 1) & (said == end))).long()  # up to the first end
+        ends = said == end
+        ends[:, 0] = False  # what begins a reply may be the same token
+        ended = ends.int().cumsum(1)
+        mask = ((ended == 0) | ((ended == 1) & ends)).long()  # up to the first end
         again = {name: tensor.repeat_interleave(each, 0) for name, tensor in batch.items()}
         nats = self._model.nats(self._read(again), said, mask)
         found = []

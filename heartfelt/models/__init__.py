@@ -35,6 +35,7 @@ MODELS: dict[str, str] = {
     "moel": "heartfelt.models.moel",
     "joint_gru": "heartfelt.models.joint_gru",
     "meed2": "heartfelt.models.meed2",
+    "encoder_decoder": "heartfelt.models.encoder_decoder",
 }
 
 MATCHERS = (
@@ -48,6 +49,7 @@ GENERATORS = (
     "moel",
     "joint_gru",
     "meed2",
+    "encoder_decoder",
 )  # those that write replies
 
 

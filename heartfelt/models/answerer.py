@@ -23,7 +23,8 @@ from transformers.utils.generic import ModelOutput
 from heartfelt.dialogue import Turn
 from heartfelt.labels import LABELS, label_id
 from heartfelt.models.heads import Heads, Lesson
-from heartfelt.models.matcher import encode_context, encode_reply
+from heartfelt.models.matcher import encode_context
+from heartfelt.models.two_tokenizers import reader_of
 
 TOKENS_A_REPLY = (
     16  # a constant near the mean: what a sum over tokens is divided by, whatever the batch holds
@@ -39,6 +40,8 @@ class Read(ModelOutput):
     vector: Tensor | None = None  # (batch, size): the whole; what heads read
     told: Tensor | None = None  # (batch, all classes): what the heads say
     reply_label: Tensor | None = None  # (batch,): what the reply should do, where a model is told
+    prompt: Tensor | None = None  # (batch, tokens), padded left: what the decoder reads before the reply
+    prompt_mask: Tensor | None = None
 
 
 class Answerer(PreTrainedModel, GenerationMixin):
@@ -146,29 +149,54 @@ def encode_pair(
     reply: str = "",
     context_label: str = "",
     reply_label: str | None = None,
+    concepts: str = "",
 ) -> dict[str, Any]:
     """A context, by the model's own `encode` where its file has one, and a reply, as tokens.
 
-    context_label: words that are put before the context; reply_label: one of the 41, what the reply does.
+    context_label: words that are put before the context; reply_label: one of the 41, what the reply does; concepts:
+    what the decoder reads before the reply, where a model asks for it.
     """
+    reader = reader_of(tokenizer)
     if hasattr(module, "encode"):
-        tokens = module.encode(settings, tokenizer, context)
+        tokens = module.encode(settings, reader, context)
     else:
-        tokens = {"input_ids": encode_context(settings, tokenizer, context, context_label)}
+        tokens = {"input_ids": encode_context(settings, reader, context, context_label)}
+    if getattr(settings, "concepts", 0):
+        tokens["prompt_ids"] = _words(tokenizer, concepts, settings.concepts)
+    first, last = reply_ends(tokenizer)
     return {
         **tokens,
-        "reply_ids": encode_reply(settings, tokenizer, reply),
+        "reply_ids": [first, *_words(tokenizer, reply, settings.max_reply_tokens - 2), last],
         "reply_label": label_id(reply_label) if reply_label in LABELS else len(LABELS),
     }
 
 
+def _words(tokenizer: Any, text: str, limit: int) -> list[int]:
+    """Of a long text, the start."""
+    tokenizer.truncation_side = "right"
+    found: list[int] = tokenizer(text, add_special_tokens=False, truncation=True, max_length=limit)[
+        "input_ids"
+    ]
+    return found
+
+
 def in_batch(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor]:
-    """What encode_pair gives, as tensors: every list is padded on the right."""
+    """What encode_pair gives, as tensors: lists are padded on the right; what stands before a reply, on the left."""
     batch = {}
-    for name in (name for name in examples[0] if name not in ("reply_label", "labels")):
+    for name in (name for name in examples[0] if name not in ("reply_label", "labels", "prompt_ids")):
         rows = [torch.tensor(example[name]) for example in examples]
-        fill = pad_id if name.endswith("_ids") else 0
+        fill = (
+            pad_id if name == "reply_ids" else 0
+        )  # the reader's words may be others; 0 is one, and is masked
         batch[name] = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=fill)
+    if "prompt_ids" in examples[0]:
+        turned = [torch.tensor(example["prompt_ids"][::-1], dtype=torch.long) for example in examples]
+        batch["prompt_ids"] = nn.utils.rnn.pad_sequence(turned, batch_first=True, padding_value=pad_id).flip(
+            1
+        )
+        lengths = torch.tensor([[len(row)] for row in turned])
+        places = torch.arange(batch["prompt_ids"].shape[1]).flip(0)
+        batch["prompt_mask"] = (places < lengths).long()
     for name, mask in (("input_ids", "attention_mask"), ("reply_ids", "reply_mask")):
         lengths = torch.tensor([[len(example[name])] for example in examples])
         batch[mask] = (torch.arange(batch[name].shape[1]) < lengths).long()

@@ -1,6 +1,7 @@
 """Pretrained text encoders: any checkpoint of the hub, a folder, or a GGUF file, as tokens in and states out."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,18 @@ def load_encoder(checkpoint: str) -> PreTrainedModel:
     return model.float()
 
 
+def load_language_model(checkpoint: str, with_room: Sequence[str] = ()) -> PreTrainedModel:
+    """The checkpoint with its language-model head, in fp32.
+
+    with_room: types that are made decoders with cross-attention, which is drawn at random.
+    """
+    config = _from(AutoConfig, checkpoint)
+    if config.model_type in with_room:
+        config.is_decoder = config.add_cross_attention = True
+    model: PreTrainedModel = _from(AutoModelForCausalLM, checkpoint, config=config)
+    return model.float()
+
+
 def empty_encoder(config: dict[str, Any] | None) -> PreTrainedModel:
     """An encoder of this shape without weights, and without BERT's pooler: we pool ourselves, and parameters that get
     no gradient stop distributed training."""
@@ -48,10 +61,10 @@ def separator(tokenizer: Tokenizer) -> str:
     return f" {tokenizer.sep_token} " if tokenizer.sep_token else "\n"
 
 
-def _from(kind: Any, checkpoint: str) -> Any:
+def _from(kind: Any, checkpoint: str, **given: Any) -> Any:
     place = weights.find(checkpoint)
     try:
-        return kind.from_pretrained(_unpacked(Path(place)) if Path(place).is_dir() else place)
+        return kind.from_pretrained(_unpacked(Path(place)) if Path(place).is_dir() else place, **given)
     except OSError as problem:
         if Path(place).is_dir():
             raise MissingData(

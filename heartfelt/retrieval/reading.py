@@ -25,7 +25,9 @@ class Reader(NamedTuple):
 def open_reader(folder: Path, kinds: Sequence[str], purpose: str) -> Reader:
     """A finished run of one of these models."""
     need("torch", "train", "A run folder")
-    transformers = need("transformers", "train", "A run folder")
+    need("transformers", "train", "A run folder")
+    from heartfelt.models.two_tokenizers import open_tokenizer
+
     if not (folder / "model").is_dir() or not (folder / "recipe.yaml").is_file():
         raise MissingData(f"{folder} is not a finished run: heartfelt runs list shows those that are")
     recipe = load_recipe(folder / "recipe.yaml")
@@ -38,7 +40,7 @@ def open_reader(folder: Path, kinds: Sequence[str], purpose: str) -> Reader:
     if problems:
         raise BadData(f"{folder / 'recipe.yaml'}: {'; '.join(problems)}")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "model")
+        tokenizer = open_tokenizer(folder / "model")
         model = module.load(folder / "model").eval()
     except HeartfeltError:
         raise

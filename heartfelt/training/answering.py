@@ -9,13 +9,14 @@ from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, set_seed
+from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models.answerer import encode_pair, in_batch
 from heartfelt.models.heads import UNLABELLED
+from heartfelt.models.two_tokenizers import open_tokenizer
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.finish import finish, results_of, save_model
 from heartfelt.training.gradient import Encode, Learner
@@ -45,7 +46,7 @@ def train_answering(
     texts = [
         text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply, pair.context_label)
     ]
-    given = {"tokenizer": AutoTokenizer.from_pretrained(Path(recipe.start) / "model")} if recipe.start else {}
+    given = {"tokenizer": open_tokenizer(Path(recipe.start) / "model")} if recipe.start else {}
     classes = {head: len(labels) for head, labels in heads.items()}
     model, tokenizer = module.build(settings, classes, texts, **given)
     model.begin_with(tokenizer)
