@@ -1,8 +1,8 @@
 """Pretrained decoders that look at what was read.
 
-BERT, RoBERTa and GPT-2 have a place for cross-attention, which no checkpoint fills: it is drawn at random. Llama and its
-kin have none: some of their layers get one behind them, whose output begins at nought, so that at first the model says
-what it always said.
+BERT, RoBERTa and GPT-2 have a place for cross-attention, which no checkpoint fills: it is drawn at random. Llama and
+its kin have none: some of their layers get one behind them, whose output begins at nought, so that at first the model
+says what it always said.
 """
 
 from typing import Any
@@ -81,7 +81,18 @@ class Opened(nn.Module):
 
     def __init__(self, layer: nn.Module, size: int, read_size: int, heads: int) -> None:
         super().__init__()
-        self.layer, self.heads = layer, heads
+        self.layer, self.crossattention = layer, CrossAttention(size, read_size, heads)
+
+    def forward(self, states: Tensor, *, read: Tensor, read_mask: Tensor, **others: Any) -> Tensor:
+        states = self.layer(states, **others)
+        found: Tensor = states + self.crossattention(states, read, read_mask)
+        return found
+
+
+class CrossAttention(nn.Module):
+    def __init__(self, size: int, read_size: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
         self.norm = nn.RMSNorm(size)
         self.query = nn.Linear(size, size, bias=False)
         self.key = nn.Linear(read_size, size, bias=False)
@@ -89,13 +100,11 @@ class Opened(nn.Module):
         self.out = nn.Linear(size, size, bias=False)
         nn.init.zeros_(self.out.weight)
 
-    def forward(self, states: Tensor, *, read: Tensor, read_mask: Tensor, **others: Any) -> Tensor:
-        states = self.layer(states, **others)
+    def forward(self, states: Tensor, read: Tensor, read_mask: Tensor) -> Tensor:
         query = self._parted(self.query(self.norm(states)))  # (batch, heads, tokens, size of a head)
         key, value = self._parted(self.key(read)), self._parted(self.value(read))
         seen = F.scaled_dot_product_attention(query, key, value, read_mask[:, None, None].bool())
-        joined = seen.transpose(1, 2).reshape(states.shape)
-        found: Tensor = states + self.out(joined)
+        found: Tensor = self.out(seen.transpose(1, 2).flatten(2))
         return found
 
     def _parted(self, rows: Tensor) -> Tensor:

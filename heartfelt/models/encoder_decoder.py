@@ -5,8 +5,8 @@
     next token ~ writer(concepts, start, said so far; states)
 
 BERT2BERT (naous2021): two BERTs, no heads; `warm: false` is the paper's uninitialised one, `tied: true` one set of
-weights for both. RoBERTa-GPT2 (liu2021): an emotion head whose loss joins the reply's, and before the reply the concepts
-of CKECE, which carry no loss; the token that begins the reply parts the two.
+weights for both. RoBERTa-GPT2 (liu2021): an emotion head whose loss joins the reply's, and before the reply the
+concepts of CKECE, which carry no loss; the token that begins the reply parts the two.
 """
 
 from dataclasses import dataclass
@@ -93,11 +93,18 @@ class EncoderDecoder(Answerer):
         self.head_weight = config.head_weight
         if config.tied:
             self._tied_weights_keys = tied_names(self.reader, self.writer)
-            self.writer._tied_weights_keys, self.writer.all_tied_weights_keys = None, {}  # they are among these
+            self.writer._tied_weights_keys, self.writer.all_tied_weights_keys = (
+                None,
+                {},
+            )  # they are among these
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
         """PyTorch's own; reader and writer have drawn theirs by their own rules."""
+
+    def is_pretrained(self, name: str) -> bool:
+        """Does this weight come from a checkpoint? What does not may learn faster."""
+        return name.startswith(("reader.", "writer.")) and "cross" not in name
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, **others: Any) -> Read:
         states = self.reader(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state

@@ -212,14 +212,11 @@ class _Trainer(Trainer):
             t = self._recipe.training
             named = [(name, p) for name, p in self.model.named_parameters() if p.requires_grad]  # type: ignore[union-attr]
             rates = {True: t.learning_rate, False: t.head_learning_rate or t.learning_rate}
+            known = getattr(self.model, "is_pretrained", lambda name: name.startswith(PRETRAINED))
             groups = []
             for pretrained in (True, False):
                 for decays in (True, False):
-                    chosen = [
-                        p
-                        for name, p in named
-                        if name.startswith(PRETRAINED) == pretrained and (p.ndim > 1) == decays
-                    ]
+                    chosen = [p for name, p in named if known(name) == pretrained and (p.ndim > 1) == decays]
                     decay = t.weight_decay if decays else 0.0
                     groups.append({"params": chosen, "lr": rates[pretrained], "weight_decay": decay})
             self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]])

@@ -7,10 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
 
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
-    BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM,
-    PreTrainedTokenizerFast, RobertaConfig, RobertaModel,
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
 )  # fmt: skip
 
 from heartfelt.dialogue import Turn
@@ -38,8 +45,6 @@ def _words(folder: Path, special: dict[str, str], template: tuple[str, str] | No
         vocab_size=400, special_tokens=names, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
     made.train_from_iterator([*SAID, *ANSWERED, *CONCEPTS], trainer)
-    from tokenizers import decoders
-
     made.decoder = decoders.ByteLevel()
     if template:
         first, last = template
@@ -166,7 +171,7 @@ def test_a_pair_is_as_likely_alone_as_in_a_batch(kind: str, checkpoints: dict[st
     if kind == "bert-llama":
         for module in model.modules():  # what begins at nought would hide what is read
             if isinstance(module, Opened):
-                torch.nn.init.normal_(module.out.weight, std=0.3)
+                torch.nn.init.normal_(module.crossattention.out.weight, std=0.3)
     with torch.no_grad():
         together = model(**batch)["logits"]
         for row in range(4):
@@ -198,6 +203,9 @@ def test_the_first_weights_are_the_checkpoints_and_cross_attention_is_drawn(
             assert (weights == 1).all()
         else:
             assert 0.01 < weights.std() < 0.03, name
+    assert all(
+        model.is_pretrained(n) != (n in looks) for n, _ in model.named_parameters() if n.endswith("weight")
+    )
     cold, *_ = made("bert2bert", checkpoints, warm=False)
     name = "reader.encoder.layer.0.attention.self.query.weight"
     assert not torch.equal(cold.state_dict()[name], model.state_dict()[name])
@@ -214,7 +222,7 @@ def test_the_writers_first_words_are_those_of_its_checkpoint(checkpoints: dict[s
 
 
 def test_loss_is_on_the_reply_alone_and_padding_carries_none(checkpoints: dict[str, str]) -> None:
-    model, tokenizer, settings, batch = made("roberta-gpt2", checkpoints)
+    model, _, _, batch = made("roberta-gpt2", checkpoints)
     ids = batch["reply_ids"]
     assert (ids[:, 0] == model.generation_config.decoder_start_token_id).all()
     model.eval()
