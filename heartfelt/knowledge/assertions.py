@@ -52,9 +52,8 @@ def official(line: bytes) -> Edge | None:
         weight = _facts.decode(fields[4]).weight
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise Broken("no weight in the last column") from None
-    # /c/en/fear/n/wn/feeling: what follows the term tells senses apart, which a keyword does not
-    terms = (_term(field.split(b"/")[3]) for field in fields[2:4])
-    return Edge(next(terms), _text(fields[1][3:]), next(terms), _weight(weight))
+    start, end = (_term(field.removeprefix(b"/c/en/")) for field in fields[2:4])
+    return Edge(start, _text(fields[1].removeprefix(b"/r/")), end, _weight(weight))
 
 
 def api(line: bytes) -> Edge | None:
@@ -115,7 +114,8 @@ def _text(raw: bytes) -> str:
 
 
 def _term(raw: bytes) -> str:
-    term = " ".join(_text(raw).replace("_", " ").lower().split())
+    """A term as people write it. What follows it (fear/n/wn/feeling) tells senses apart, which a keyword does not."""
+    term = " ".join(_text(raw.partition(b"/")[0]).replace("_", " ").lower().split())
     if not term or len(raw) > _LONGEST:
         raise Broken("a term is empty or too long")
     return term

@@ -22,9 +22,10 @@ from heartfelt.knowledge.keywords import Embed, Keywords
 
 CONCEPTNET, VAD, VECTORS = "conceptnet.sqlite", "vad.words", "vectors.words"
 # Where the published files lie in a data folder; the first that is there counts, of ConceptNet all.
-_GRAPHS = (
-    "conceptnet/*assertions*.csv.gz", "conceptnet/*assertions*.csv", "conceptnet/cn100k_train*", "conceptnet/*edges*.tsv",
-)  # fmt: skip
+_GRAPHS = tuple(
+    f"conceptnet/{name}"
+    for name in ("*assertions*.csv.gz", "*assertions*.csv", "cn100k_train*", "*edges*.tsv")
+)
 _LEXICA = ("nrc_vad/*VAD*Lexicon*.txt", "nrc_vad/*.json")
 _VECTORS = ("glove/wink-embeddings*.json", "glove/*.txt", "glove/*.gz")
 

@@ -31,8 +31,8 @@ _CLASSES = """
 
 # What a tokeniser leaves of a contraction, and contractions as they are written.
 _CONTRACTIONS = """
-    d ll m o re s t ve y ain aren couldn didn doesn don hadn hasn haven isn ma mightn mustn needn shan shouldn wasn weren
-    won wouldn
+    d ll m o re s t ve y ain aren couldn didn doesn don hadn hasn haven isn ma mightn mustn needn shan shouldn
+    wasn weren won wouldn
     ain't aren't couldn't didn't doesn't don't hadn't hasn't haven't isn't mightn't mustn't needn't shan't shouldn't
     wasn't weren't won't wouldn't
     i'm i'd i'll i've you're you'd you'll you've he's he'd he'll she's she'd she'll it's it'd it'll
