@@ -80,7 +80,7 @@ Reader = Callable[[bytes], Edge | None]
 def reader_of(path: Path) -> Reader:
     """Which of the forms a file has, by its first line that has one."""
     for _, line in islice(raw_lines(path), _LOOKED_AT):
-        fields = line.split(b"\t")
+        fields = line.rstrip(b"\r\n").split(b"\t")
         if line.startswith(b"/a/") and len(fields) == 5:
             return official
         if fields[:4] == [b"head", b"relation", b"tail", b"weight"]:

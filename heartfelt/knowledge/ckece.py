@@ -22,6 +22,7 @@ EXCLUDED = frozenset(
     EtymologicallyRelatedTo SymbolOf FormOf AtLocation DerivedFrom
     """.split()
 )
+_REMEMBERED = 20_000  # keywords
 _LEAST, _MOST = 1.0, 10.0  # where ConceptNet's weights usually lie (equation 1)
 
 
@@ -75,6 +76,7 @@ class Extractor:
         self._intensity = intensity
         self._similarity = similarity
         self.settings = settings or Settings()
+        self.about = lru_cache(_REMEMBERED)(self._about)  # people speak of the same things
 
     def __call__(self, text: str) -> tuple[Finding, ...]:
         """The concepts of a text (see `document`), the best first."""
@@ -87,10 +89,10 @@ class Extractor:
             return ()
         return tuple(found.to_concept() for found in self(document(dialogue.turns)))
 
-    def about(self, keyword: str) -> list[Finding]:
+    def _about(self, keyword: str) -> tuple[Finding, ...]:
         """The best concepts of one keyword."""
         if keyword in ENGLISH:
-            return []
+            return ()
         least = _LEAST + self.settings.confidence * (_MOST - _LEAST)
         best: dict[tuple[str, str], Finding] = {}
         for neighbour in self._graph.about(keyword, least - 1e-6):  # 1.9 is a hair less than 1 + .1 × 9
@@ -100,7 +102,7 @@ class Extractor:
                 same = best.setdefault((found.relation, found.concept), found)
                 if _order(found) < _order(same):
                     best[found.relation, found.concept] = found
-        return sorted(best.values(), key=_order)[: self.settings.per_keyword]
+        return tuple(sorted(best.values(), key=_order)[: self.settings.per_keyword])
 
     def _scored(self, keyword: str, neighbour: Neighbour) -> Finding:
         intensity = self._intensity(neighbour.concept)
