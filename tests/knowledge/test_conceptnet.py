@@ -19,7 +19,9 @@ from heartfelt.knowledge.indexing import build
 
 
 def assertion(start: str, relation: str, end: str, weight: float) -> str:
-    facts = json.dumps({"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [], "weight": weight})
+    facts = json.dumps(
+        {"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [], "weight": weight}
+    )
     return f"/a/[/r/{relation}/,{start}/,{end}/]\t/r/{relation}\t{start}\t{end}\t{facts}\n"
 
 
@@ -53,7 +55,9 @@ def test_a_broken_official_line(line: bytes) -> None:
 
 def test_the_two_cuts() -> None:
     assert api(b"head\trelation\ttail\tweight\tdataset\tlicense\n") is None
-    assert api(b"away/r\tSynonym\tfar_off/r\t2.5\t/d/wordnet\tcc\r\n") == Edge("away", "Synonym", "far off", 2.5)
+    assert api(b"away/r\tSynonym\tfar_off/r\t2.5\t/d/wordnet\tcc\r\n") == Edge(
+        "away", "Synonym", "far off", 2.5
+    )
     assert cn100k(b"HasA\tdog\tfour leg\t2.0\n") == Edge("dog", "HasA", "four leg", 2.0)
     assert cn100k(b"IsA\tdog\tcar\t0\n") is None, "said to be false"
     for reader in (api, cn100k):
@@ -111,7 +115,9 @@ def test_several_sources_become_one(tmp_path: Path) -> None:
 def many(count: int) -> str:
     lines = []
     for number in range(count):
-        lines.append(assertion(f"/c/en/word_{number % 97}", "RelatedTo", f"/c/en/thing_{number}", 1 + number % 9))
+        lines.append(
+            assertion(f"/c/en/word_{number % 97}", "RelatedTo", f"/c/en/thing_{number}", 1 + number % 9)
+        )
         if number % 10 == 3:
             lines.append("broken\n")
     return "".join(lines)
@@ -125,7 +131,9 @@ class Stopped(BaseException):
     pass
 
 
-def test_killed_anywhere_and_gone_on_with_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_anywhere_and_gone_on_with_gives_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(indexing, "PART", 50)
     source = write(tmp_path / "a.csv.gz", many(500))
     unbroken = build(tmp_path / "whole.sqlite", [source])

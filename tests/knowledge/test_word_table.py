@@ -70,7 +70,9 @@ def lexicon(tmp_path: Path, name: str, text: str) -> tuple[vad.Vad, Faults]:
 
 
 def test_the_lexicon_in_text_with_a_header_and_a_broken_line(tmp_path: Path) -> None:
-    text = "Word\tValence\tArousal\tDominance\nJoy\t0.9\t0.6\t0.5\nabdominal\t0.49\t0.45\t0.44z\nfar\t7\t0\t0\n"
+    text = (
+        "Word\tValence\tArousal\tDominance\nJoy\t0.9\t0.6\t0.5\nabdominal\t0.49\t0.45\t0.44z\nfar\t7\t0\t0\n"
+    )
     found, faults = lexicon(tmp_path, "vad.txt", text)
     assert found.intensity("joy") == pytest.approx(0.5 / sqrt(0.5))
     assert found.intensity("abdominal") == 0.5, "unknown words have the middle"
@@ -125,7 +127,9 @@ def test_the_npm_package(tmp_path: Path) -> None:
     """Its vectors are followed by their norm and the word's place."""
     rows = {"fear": [3, 4, 0, 5.0, 0], "panic": [4, 3, 0, 5.0, 1], "short": [1], "odd": "x"}
     found, faults = embeddings(
-        tmp_path, "wink.json", json.dumps({"precision": 8, "dimensions": 3, "words": [], "vectors": rows}).encode()
+        tmp_path,
+        "wink.json",
+        json.dumps({"precision": 8, "dimensions": 3, "words": [], "vectors": rows}).encode(),
     )
     assert (len(found.table), found.table.size, faults.count) == (2, 3, 2)
     assert found.similarity("fear", "panic") == pytest.approx(24 / 25)
