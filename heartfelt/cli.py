@@ -37,6 +37,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "show": "heartfelt.agent.index_commands:show",
         "search": "heartfelt.agent.index_commands:search",
     },
+    "knowledge": {
+        "build": "heartfelt.knowledge.commands:build",
+        "show": "heartfelt.knowledge.commands:show",
+    },
     "intents": {
         "ngrams": "heartfelt.curation.commands:ngrams",
         "extend": "heartfelt.curation.commands:extend",
@@ -62,6 +66,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "chat": "heartfelt.agent.chat_commands:chat",
         "reply": "heartfelt.agent.chat_commands:reply",
         "emotions": "heartfelt.agent.commands:emotions",
+        "concepts": "heartfelt.agent.concept_commands:concepts",
         "train": "heartfelt.training.commands:train",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
         "compare": "heartfelt.evaluation.commands:compare",
@@ -75,6 +80,7 @@ GROUPS = {
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
     "index": "Pools of replies, encoded once, for retrieval: build, show, search.",
+    "knowledge": "What words bring to mind: index ConceptNet, the VAD lexicon and word vectors.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
     "probe": "Does an agent do as it should? Steering, and small talk.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",

@@ -42,7 +42,8 @@ def fixtures() -> Path:
 @pytest.fixture(autouse=True)
 def untouched(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test sees the developer's own settings, or writes into their cache."""
-    monkeypatch.delenv("HEARTFELT_DATA", raising=False)
+    for name in ("HEARTFELT_DATA", "HEARTFELT_KNOWLEDGE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 

@@ -1,0 +1,1 @@
+"""Knowledge: what a word brings to mind. Keywords, ConceptNet, the VAD lexicon, word vectors, CKECE."""
