@@ -78,6 +78,9 @@ class Recipe:
         ""  # a finished run of the same model whose weights are the first ones: pre-train, then fine-tune
     )
     prepend: Prepend | None = None
+    concepts: str = (
+        ""  # a file of heartfelt concepts --corpus: what is known of each context (liu2021's CKECE)
+    )
     extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
@@ -123,6 +126,7 @@ def dump(recipe: Recipe) -> str:
         "teacher",
         "start",
         "prepend",
+        "concepts",
         "extra",
     ):  # than the first run folders, whose hashes must not change
         if not values[younger]:

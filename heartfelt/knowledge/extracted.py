@@ -77,6 +77,11 @@ def read(path: Path) -> tuple[Header, dict[str, Concepts]]:
         raise BadData(f"{path} is not a file of concepts: {problem}") from None
 
 
+def plain_of(found: Concepts) -> str:
+    """As a decoder reads them, the best first."""
+    return "; ".join(one.plain for one in found)
+
+
 def _lines(header: Header, known: dict[str, Concepts]) -> Iterator[str]:
     yield header.to_json() + "\n"
     for text, concepts in known.items():

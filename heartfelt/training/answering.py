@@ -41,6 +41,8 @@ def train_answering(
     splits = {split: [pair for pair in task.read(split, data) if pair.reply] for split in SPLITS}
     if recipe.prepend:
         splits = prepended(splits, recipe.prepend, run, settings.window)
+    if recipe.concepts:
+        splits = known(splits, Path(recipe.concepts))
     set_seed(recipe.training.seed)
     heads = {head: task.heads[head] for head in settings.heads}
     texts = [
@@ -89,9 +91,31 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
         problems += wrong_with_prepend(recipe.prepend)
         if hasattr(module, "encode"):
             problems.append(f"prepend: {recipe.model} is told of each turn in its own way")
+    if bool(recipe.concepts) != bool(getattr(settings, "concepts", 0)):
+        problems.append(
+            "concepts: a file of them goes with settings.concepts, the tokens that they may have (encoder_decoder)"
+        )
     if problems or settings is None:
         raise BadRecipe("; ".join(problems))
     return settings
+
+
+def known(splits: Mapping[str, Sequence[Pair]], file: Path) -> dict[str, list[Pair]]:
+    """The same pairs with what the file says of their contexts; it must know them all."""
+    from heartfelt.knowledge.ckece import document
+    from heartfelt.knowledge.extracted import plain_of, read
+
+    concepts = read(file)[1]
+    missing = sum(document(pair.context) not in concepts for pairs in splits.values() for pair in pairs)
+    if missing:
+        raise BadRecipe(
+            f"concepts: {file} lacks {missing:,} contexts: heartfelt concepts --corpus empathetic_dialogues "
+            f"--split SPLIT --to {file}, once for each split"
+        )
+    return {
+        split: [pair._replace(concepts=plain_of(concepts[document(pair.context)])) for pair in pairs]
+        for split, pairs in splits.items()
+    }
 
 
 def encoder(
@@ -112,7 +136,14 @@ def encoder(
         hidden = crc32(name.encode()) % 1000 < 1000 * open_share
         plan = None if hidden else pair.labels.get("plan")
         tokens = encode_pair(
-            module, settings, tokenizer, pair.context, pair.reply, pair.context_label, plan or None
+            module,
+            settings,
+            tokenizer,
+            pair.context,
+            pair.reply,
+            pair.context_label,
+            plan or None,
+            pair.concepts,
         )
         labels = [ids[head].get(pair.labels.get(head, ""), UNLABELLED) for head in ids]
         return {**tokens, "labels": [len(tokens["reply_ids"]) - 1, *labels]}

@@ -21,6 +21,7 @@ class Pair(NamedTuple):
     labels: Mapping[str, str]  # what a head may learn beside, e.g. the speaker's emotion
     context_label: str = ""  # what a classifier puts before each, as words (heartfelt/training/prepend.py)
     reply_label: str = ""
+    concepts: str = ""  # what is known of the context: "fear <is a> panic; …"
 
 
 @dataclass(frozen=True)
