@@ -58,6 +58,7 @@ class AnswererRun:
         self._unsaid = [
             one for one in self._tokenizer.all_special_ids if one != ends
         ]  # <unk> is no word to say
+        self._known = self._reads_concepts()
         self.name = folder.resolve().name
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
@@ -107,6 +108,7 @@ class AnswererRun:
             encode_pair(
                 self._module, self._settings, self._tokenizer, self._labelled(one.context), one.reply, label,
                 one.plan if getattr(self._settings, "labelled", False) else None,
+                self._known(one.context) if self._known else "",
             )
             for one, label in zip(asked, labels, strict=True)
         ]  # fmt: skip
@@ -136,6 +138,13 @@ class AnswererRun:
                 Candidate(words.strip(), {"likelihood": -float(nats[row]) / max(1, int(kept.sum()) - 1)})
             )
         return found
+
+    def _reads_concepts(self) -> Callable[[Sequence[Turn]], str] | None:
+        if not getattr(self._settings, "concepts", 0):
+            return None
+        from heartfelt.agent.know import Known
+
+        return Known(Path(self._recipe.concepts))
 
     def _prepended(self, asked: Sequence[Asked]) -> list[str]:
         if self._label is None:

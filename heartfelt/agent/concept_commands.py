@@ -1,15 +1,14 @@
 """The command `heartfelt concepts`: what a message brings to mind, or every context of a corpus."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
-from numpy.typing import NDArray
 
 from heartfelt import corpora
+from heartfelt.agent.know import ENCODER, embedder
 from heartfelt.errors import InvalidValue
 from heartfelt.knowledge import extracted, picture
 from heartfelt.knowledge.ckece import Extractor, Finding, in_words
@@ -18,7 +17,6 @@ from heartfelt.terminal import console, counting, printable, table
 from heartfelt.text import readable
 
 _PATH = click.Path(path_type=Path)
-_SHIPPED = "shipped"
 
 
 @click.command()
@@ -31,7 +29,7 @@ _SHIPPED = "shipped"
 @click.option("--window", type=click.IntRange(min=1), help="Turns of a context, the last ones; else all.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many contexts.")
 @click.option("--to", type=_PATH, help="The file that the corpus's concepts are added to.")
-@click.option("--encoder", default="minilm", show_default=True,
+@click.option("--encoder", default=ENCODER, show_default=True,
               help="What finds keywords: minilm, a sentence encoder of the hub or in a folder, or 'shipped' (ours; no "
               "torch).")  # fmt: skip
 @click.option("--knowledge", type=_PATH, help="A folder that `heartfelt knowledge build` wrote.")
@@ -67,19 +65,6 @@ def concepts(
         _batch(to, texts, opened, extractor, encoder)
     else:
         _one(text, extractor, as_json, html, png)
-
-
-def embedder(name: str) -> Callable[[Sequence[str]], NDArray[Any]]:
-    """texts → vectors, by name; "shipped" is the encoder that comes with Heartfelt."""
-    if name != _SHIPPED:
-        from heartfelt.models.sentences import sentence_embedder
-
-        return sentence_embedder(name)
-    from heartfelt.agent.encoder import Encoder
-    from heartfelt.agent.listen import SHIPPED
-
-    encoder = Encoder(SHIPPED / "encoder")
-    return lambda texts: encoder([[text] for text in texts])[1]
 
 
 def _contexts(corpus: str, split: str | None, window: int | None, data: Path | None) -> Iterator[str]:
