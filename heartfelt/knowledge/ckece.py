@@ -15,7 +15,8 @@ from heartfelt.knowledge.conceptnet import Neighbour
 from heartfelt.knowledge.keywords import Keyword
 from heartfelt.knowledge.stop_words import ENGLISH
 
-# What the paper leaves out; all of dbpedia's.
+# What the paper leaves out; all of dbpedia's. Its three denials (Not…) are those of ConceptNet 5; the cut CN-100K has
+# three more, which are left out too: "house <not is a> home".
 EXCLUDED = frozenset(
     """
     Antonym ExternalURL NotDesires NotHasProperty NotCapableOf dbpedia DistinctFrom EtymologicallyDerivedFrom
@@ -138,6 +139,7 @@ def fits(keyword: str, neighbour: Neighbour) -> bool:
     """The paper's filters, but for confidence."""
     return (
         neighbour.relation.split("/")[0] not in EXCLUDED
+        and not neighbour.relation.startswith("Not")
         and neighbour.concept not in ENGLISH
         and stem(neighbour.concept) != stem(keyword)
     )

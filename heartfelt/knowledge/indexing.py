@@ -18,6 +18,7 @@ from heartfelt.knowledge.assertions import Broken, Edge, raw_lines, reader_of
 from heartfelt.knowledge.conceptnet import Card, Source
 
 PART = 50_000  # lines between two commits: what an interrupt loses
+_OFTEN = 10_000_000  # steps of SQLite's machine between two signs of life, at which Ctrl-C is heard
 _ENDS = 1 << 20  # bytes at either end of a file that tell it from another
 
 _BEGIN = """
@@ -144,7 +145,7 @@ def _finish(
     database: sqlite3.Connection, whole: Path, sources: tuple[Source, ...], step: Callable[[str], None]
 ) -> Card:
     whole.unlink(missing_ok=True)  # of a build that was stopped here
-    database.set_progress_handler(lambda: step("sorting"), 10_000_000)
+    database.set_progress_handler(lambda: step("sorting"), _OFTEN)
     try:
         database.execute("ATTACH ? AS whole", (str(whole),))
         database.executescript(f"BEGIN; {_FINISH}")

@@ -19,7 +19,8 @@ Embed = Callable[[Sequence[str]], NDArray[Any]]  # texts → (texts, size)
 Keyword = tuple[str, float]  # and the cosine of its embedding and the text's
 
 MOST = 10  # liu2021
-_REMEMBERED = 50_000  # words: EmpatheticDialogues has 22,000
+_LONGEST = 4_000  # characters; of a longer text the end counts. ED's longest context has 1,540
+_REMEMBERED = 50_000  # words: EmpatheticDialogues has 21,387
 # A candidate is what scikit-learn's CountVectorizer calls a word. Only such stop words can occur.
 _STOP_WORDS = sorted(word for word in ENGLISH if re.fullmatch(r"\w\w+", word))
 
@@ -46,5 +47,5 @@ class Keywords:
     def __call__(self, text: str) -> list[Keyword]:
         if not text.strip():
             return []
-        found = self._keybert.extract_keywords(text, stop_words=_STOP_WORDS, top_n=self.most)
+        found = self._keybert.extract_keywords(text[-_LONGEST:], stop_words=_STOP_WORDS, top_n=self.most)
         return [(word, score) for word, score in found if score > 0]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -153,4 +154,20 @@ def test_the_papers_example(data: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert len(found) == 10
     assert {"fear", "cancer", "blood"} <= {one.keyword for one in found}
     assert "cancer <is a> illness" in [one.plain for one in found]
-    assert "torch" in sys.modules
+
+
+def test_no_torch_is_needed(built: Path) -> None:
+    """With KeyBERT installed without what it declares, and the shipped encoder behind it."""
+    script = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('torch', 'transformers', 'sentence_transformers'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from heartfelt import cli\n"
+        f"cli.main(['concepts', 'My dog is in fear', '--encoder', 'shipped', '--knowledge', {str(built)!r}])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "panic" in done.stdout

@@ -161,6 +161,20 @@ def test_killed_anywhere_and_gone_on_with_gives_the_same(
     assert unbroken.sources[0].broken == 50
 
 
+def test_an_interrupt_while_sorting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "_OFTEN", 1000)
+    source = write(tmp_path / "a.csv", many(500))
+
+    def interrupt(said: str) -> None:
+        if said == "sorting":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "i.sqlite", [source], interrupt)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".i.sqlite.part", "a.csv"]
+    assert build(tmp_path / "i.sqlite", [source]).edges == 500
+
+
 def test_what_was_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "PART", 50)
     source = write(tmp_path / "a.csv.gz", many(500))
