@@ -134,6 +134,8 @@ def _engine(url: str) -> Engine:
         url = "postgresql+psycopg://" + url.partition("://")[2]
     try:
         parsed = make_url(url)
+        if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+            raise ArgumentError
         # Connections that died while the database was away are noticed before they are used.
         engine = create_engine(parsed, pool_pre_ping=True, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError):

@@ -149,6 +149,11 @@ def test_arabic_runs_from_right_to_left(browser: Any, address: str) -> None:
         assert (
             box["x"] - room["x"] < room["x"] + room["width"] - box["x"] - box["width"]
         )  # mine stand on the left
+        answer = page.locator("#talk li.refer .text")
+        assert (
+            answer.evaluate("e => getComputedStyle(e).direction + getComputedStyle(e).unicodeBidi")
+            == "rtlisolate"
+        )
         page.get_by_role("button", name="لماذا").click()
         picture(page, "arabic")
         page.get_by_role("link", name="English").click()

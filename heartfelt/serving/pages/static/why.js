@@ -3,6 +3,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const groups = document.getElementById("groups").dataset;
+const time = new Intl.NumberFormat(document.documentElement.lang, {
+  style: "unit", unit: "second", maximumFractionDigits: 2,
+});
 const words = document.getElementById("words").dataset;
 
 function element(name, text, className) {
@@ -68,7 +71,7 @@ function showWhy(turn) {
   for (const button of panel.querySelectorAll("[data-intent]")) {
     button.setAttribute("aria-pressed", String(button.dataset.intent === turn.intent));
   }
-  const seconds = Object.values(why.timings || {}).reduce((sum, time) => sum + time, 0);
-  document.getElementById("why-how").textContent = `${words.by} ${why.model}. ${words.took} ${seconds.toFixed(1)} s.`;
+  const seconds = Object.values(why.timings || {}).reduce((sum, one) => sum + one, 0);
+  document.getElementById("why-how").textContent = `${words.by} ${why.model}. ${words.took} ${time.format(seconds)}.`;
   panel.hidden = false;
 }
