@@ -27,8 +27,10 @@ def backend(pause: float, port: int = 0) -> Iterator[tuple[subprocess.Popen[str]
     command = [sys.executable, "-m", "tests.serving.backend", str(pause), str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout
-        yield process, f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-        process.kill()
+        try:
+            yield process, f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        finally:
+            process.kill()
 
 
 @contextmanager
@@ -37,12 +39,14 @@ def served(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     environment = os.environ | {"LANG": "en_GB.UTF-8", "OPENAI_API_KEY": ""}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
         assert process.stderr
-        said = process.stderr.readline()
-        found = re.search(r"http://\S+", said)
-        assert found, said + process.stderr.read()
-        threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield process, found[0]
-        process.kill()
+        try:
+            said = process.stderr.readline()
+            found = re.search(r"http://\S+", said)
+            assert found, said
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            yield process, found[0]
+        finally:
+            process.kill()
 
 
 def ask(address: str, **others: object) -> httpx.Response:
@@ -50,13 +54,13 @@ def ask(address: str, **others: object) -> httpx.Response:
 
 
 def test_told_to_go_it_answers_those_who_are_in_and_lets_nobody_new_in() -> None:
-    with backend(0.15) as (_, url), served("--backend", url, "--slots", "4") as (process, address):
+    with backend(0.4) as (_, url), served("--backend", url, "--slots", "4") as (process, address):
         assert address.startswith("http://127.0.0.1:")
         with ThreadPoolExecutor(6) as pool:
             futures = [pool.submit(ask, address, stream=stream) for stream in (True, False) * 3]
-            running = re.compile(r"^heartfelt_running ([0-9.]+)$", re.M)
+            inside = re.compile(r"^heartfelt_(?:running|waiting) ([0-9.]+)$", re.M)
             metrics = f"{address}/metrics"
-            eventually(lambda: float(running.search(httpx.get(metrics).text)[1]) >= 2)  # type: ignore[index]
+            eventually(lambda: sum(map(float, inside.findall(httpx.get(metrics).text))) == 6, 30)
             process.send_signal(signal.SIGTERM)
             said = [future.result() for future in futures]
         assert all(one.status_code == 200 for one in said)
