@@ -32,8 +32,8 @@ def load(
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
-    backend writes. reranker: a cross-encoder's run that puts an
-    index's replies in order. slots: replies that llama.cpp writes side by side; threads: that it does so on. guard: False
+    backend writes. reranker: a cross-encoder's run that puts an index's replies in order. slots: replies that llama.cpp
+    writes side by side; threads: that it does so on. guard: False
     takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:

@@ -163,9 +163,8 @@ async def finished(request: Request, service: Service, ticket: Ticket[Result]) -
     work = asyncio.ensure_future(asyncio.wrap_future(ticket.future))
     gone = asyncio.ensure_future(_disconnected(request))
     try:
-        await asyncio.wait(
-            {work, gone}, timeout=ticket.seconds_left + _GRACE, return_when=asyncio.FIRST_COMPLETED
-        )
+        both: set[asyncio.Future[Any]] = {work, gone}
+        await asyncio.wait(both, timeout=ticket.seconds_left + _GRACE, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
         service.metrics.gone.inc()

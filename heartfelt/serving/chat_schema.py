@@ -46,7 +46,7 @@ class Completion(BaseModel):
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
     response_format: dict[str, Any] | None = None
-    heartfelt: Steer = Steer()
+    heartfelt: Steer = Steer.model_validate({})
 
     model_config = {
         "extra": "allow",  # clients send more than they need
