@@ -11,6 +11,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import shipped
 from heartfelt.serving import llm_plugin, respond
 from heartfelt.serving.respond import SILENCE, Responder
+from tests.conftest import skip
 from tests.serving.conftest import STEERED, TEXT, Speaks
 
 
@@ -26,7 +27,7 @@ def speaks(monkeypatch: pytest.MonkeyPatch) -> Speaks:
 def test_llm_knows_the_plug_in_by_its_entry_point() -> None:
     named = [one.value for one in entry_points(group="llm") if one.name == "heartfelt"]
     if not named:
-        pytest.skip("installed before the entry point was there: pip install -e .")
+        skip("installed before the entry point was there: pip install -e .")
     assert named == ["heartfelt.serving.llm_plugin"]
 
 
