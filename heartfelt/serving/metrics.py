@@ -34,7 +34,7 @@ class Metrics:
         )
         self.whole = Histogram(
             "heartfelt_reply_seconds",
-            "Time to the whole reply, waiting included",
+            "Time to the whole reply, from its turn on",
             registry=own,
             buckets=_SECONDS,
         )
