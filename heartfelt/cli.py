@@ -65,6 +65,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "generate": "heartfelt.agent.generate_commands:generate",
         "chat": "heartfelt.agent.chat_commands:chat",
         "reply": "heartfelt.agent.chat_commands:reply",
+        "serve": "heartfelt.serving.commands:serve",
         "emotions": "heartfelt.agent.commands:emotions",
         "concepts": "heartfelt.agent.concept_commands:concepts",
         "train": "heartfelt.training.commands:train",

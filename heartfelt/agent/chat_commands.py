@@ -51,6 +51,7 @@ def load_agent(
     no_guard: bool,
     pool: Path | None,
     reranker: Path | None,
+    **others: Any,
 ) -> Agent:
     from heartfelt.agent.load import load
 
@@ -59,7 +60,7 @@ def load_agent(
         print("The guard is off: nobody listens for a crisis, and replies are not checked.", file=sys.stderr)
     return load(
         backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, reranker=reranker,
-        settings=settings,
+        settings=settings, **others,
     )  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """What the agent asks of whatever writes replies: llama.cpp, a run folder, a server. And what fits into its window."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 import msgspec
 
 from heartfelt.dialogue import Candidate, Dialogue, Turn, Value
-from heartfelt.errors import InvalidValue
+from heartfelt.errors import HeartfeltError, InvalidValue
 
 
 class Decoding(Value, frozen=True):
@@ -73,6 +75,34 @@ class Generator(Protocol):
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         """One reply, handed over piece by piece as it grows."""
+
+
+class NotWanted(HeartfeltError):
+    """Nobody waits for this reply any more: whoever asked has gone, or it took too long."""
+
+
+_STILL_WANTED: ContextVar[Callable[[], bool]] = ContextVar("still_wanted", default=lambda: True)
+
+
+@contextmanager
+def while_wanted(still_wanted: Callable[[], bool]) -> Iterator[None]:
+    """In here, a generator that looks (`wanted`) stops writing when nobody waits for what it writes."""
+    token = _STILL_WANTED.set(still_wanted)
+    try:
+        yield
+    finally:
+        _STILL_WANTED.reset(token)
+
+
+def wanted() -> Callable[[], None]:
+    """What a generator calls between tokens; it raises NotWanted where it may stop. Any thread may call it."""
+    still_wanted = _STILL_WANTED.get()
+
+    def check() -> None:
+        if not still_wanted():
+            raise NotWanted("Nobody waits for this reply any more")
+
+    return check
 
 
 def shortened(dialogue: Dialogue, size: int) -> Dialogue:

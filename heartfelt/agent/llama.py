@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from heartfelt.agent.generator import SAMPLING, Decoding, Wish, refuse_what_it_cannot, shortened
+from heartfelt.agent.generator import SAMPLING, Decoding, Wish, refuse_what_it_cannot, shortened, wanted
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError, MissingData, need
 from heartfelt.models.prompt import END, prompt
@@ -73,32 +73,44 @@ class LlamaCpp:
                     "n": min(count - len(found), self._slots),
                     "logprobs": 1,
                 }
-                answer = _checked(self._server.handle_completions(request))
-                found += [_candidate(choice) for choice in answer["choices"]]
+                found += _candidates(self._pieces(request))
             return found
 
         return self._fitting(dialogue, wish, decoding, ask)
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         def ask(prompt: str) -> str:
-            pieces: list[str] = []
-            wrong: list[Exception] = []  # what is raised inside a callback is lost
+            def hand_on(choice: dict[str, Any]) -> None:
+                if choice["text"]:
+                    heard(choice["text"])
 
-            def take(chunk: Any) -> None:
-                try:
-                    for part in chunk if isinstance(chunk, list) else [chunk]:
-                        if piece := _checked(part)["choices"][0]["text"]:
-                            pieces.append(piece)
-                            heard(piece)
-                except Exception as problem:
-                    wrong.append(problem)
-
-            self._server.handle_completions(self._request(prompt, decoding) | {"stream": True}, take)
-            if wrong:
-                raise wrong[0]
-            return "".join(pieces).strip()
+            choices = self._pieces(self._request(prompt, decoding), hand_on)
+            return "".join(choice["text"] for choice in choices).strip()
 
         return self._fitting(dialogue, wish, decoding, ask)
+
+    def _pieces(
+        self, request: dict[str, Any], each: Callable[[dict[str, Any]], None] = lambda _: None
+    ) -> list[dict[str, Any]]:
+        """All that llama.cpp says to a request, a token a time. It stops where `each` raises, or nobody waits."""
+        pieces: list[dict[str, Any]] = []
+        wrong: list[Exception] = []  # what is raised inside a callback is lost
+        check = wanted()
+
+        def take(chunk: Any) -> bool:
+            try:
+                check()
+                for part in chunk if isinstance(chunk, list) else [chunk]:
+                    pieces.extend(_checked(part)["choices"])
+                    each(pieces[-1])
+            except Exception as problem:
+                wrong.append(problem)
+            return bool(wrong)  # True: write no more
+
+        self._server.handle_completions(request | {"stream": True}, take)
+        if wrong:
+            raise wrong[0]
+        return pieces
 
     def _fitting(
         self, dialogue: Dialogue, wish: Wish, decoding: Decoding, ask: Callable[[str], Answer]
@@ -135,10 +147,16 @@ def gguf_in(weights: Path) -> Path:
     return found[0]
 
 
-def _candidate(choice: dict[str, Any]) -> Candidate:
-    tokens: Sequence[dict[str, Any]] = (choice.get("logprobs") or {}).get("content") or ()
-    likelihood = sum(token["logprob"] for token in tokens) / len(tokens) if tokens else 0.0
-    return Candidate(choice["text"].strip(), {"likelihood": likelihood} if tokens else {})
+def _candidates(pieces: Sequence[dict[str, Any]]) -> list[Candidate]:
+    """The replies that grew side by side, each with the mean log-probability of its tokens."""
+    found = []
+    for index in sorted({piece["index"] for piece in pieces}):
+        own = [piece for piece in pieces if piece["index"] == index]
+        tokens = [token for piece in own for token in (piece.get("logprobs") or {}).get("content") or ()]
+        likelihood = sum(token["logprob"] for token in tokens) / len(tokens) if tokens else 0.0
+        text = "".join(piece["text"] for piece in own).strip()
+        found.append(Candidate(text, {"likelihood": likelihood} if tokens else {}))
+    return found
 
 
 def _checked(answer: Any) -> Any:

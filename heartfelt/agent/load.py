@@ -13,6 +13,7 @@ from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import weights
 
 BASE = "smollm2"
+SLOTS = 4
 ADAPTER = SHIPPED / "heartfelt-en" / "heartfelt-en.gguf"
 
 
@@ -26,11 +27,14 @@ def load(
     pool: Path | None = None,
     reranker: Path | None = None,
     settings: Settings | None = None,
+    slots: int = SLOTS,
+    threads: int | None = None,
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
-    backend writes. reranker: a cross-encoder's run that puts an
-    index's replies in order. guard: False takes the guard away, and every reply says so."""
+    backend writes. reranker: a cross-encoder's run that puts an index's replies in order. slots: replies that llama.cpp
+    writes side by side; threads: that it does so on. guard: False
+    takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
@@ -45,7 +49,7 @@ def load(
 
         joining = retriever(pool, listener, reranker)
     return Agent(
-        generator(backend, listener, reranker),
+        generator(backend, listener, reranker, slots, threads),
         listener,
         Guard(locale, listener.needs_help) if guard else Guard.off(),
         load_policy(policy) if policy else Policy(),
@@ -55,7 +59,11 @@ def load(
 
 
 def generator(
-    backend: str | Path | None, listener: Listener | None = None, reranker: Path | None = None
+    backend: str | Path | None,
+    listener: Listener | None = None,
+    reranker: Path | None = None,
+    slots: int = SLOTS,
+    threads: int | None = None,
 ) -> Generator:
     if backend is None and not ADAPTER.is_file():
         raise MissingData(
@@ -67,7 +75,7 @@ def generator(
 
         return OpenAIServer(name)
     if name.endswith(".gguf"):
-        return _llama(Path(name))
+        return _llama(Path(name), slots, threads)
     from heartfelt.agent.retriever import is_retrieval, retriever
 
     if is_retrieval(Path(name)):
@@ -81,7 +89,7 @@ def generator(
     return RunFolder(Path(name))
 
 
-def _llama(adapter: Path) -> Generator:
+def _llama(adapter: Path, slots: int, threads: int | None) -> Generator:
     from heartfelt.agent.llama import LlamaCpp, gguf_in
     from heartfelt.models.merge import is_merged, merged
 
@@ -91,11 +99,11 @@ def _llama(adapter: Path) -> Generator:
     try:
         if not is_merged(base, adapter):
             print(f"Putting {adapter.stem} into the weights, once …", file=sys.stderr)
-        return LlamaCpp(merged(base, adapter))
+        return LlamaCpp(merged(base, adapter), None, threads, slots)
     except OSError as problem:  # no room, or not ours to write
         why = problem.strerror or problem
         print(f"The merged weights cannot be kept ({why}): answers come slower.", file=sys.stderr)
-        return LlamaCpp(base, adapter)
+        return LlamaCpp(base, adapter, threads, slots)
 
 
 def _base() -> Path:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 
-from heartfelt.agent.generator import Decoding, Wish, refuse_what_it_cannot, shortened
+from heartfelt.agent.generator import Decoding, Wish, refuse_what_it_cannot, shortened, wanted
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError
 from heartfelt.labels import INTENTS
@@ -34,6 +34,10 @@ ASKS: dict[str, str] = {
     "wishing": "wish them well",
 }
 assert set(ASKS) == set(INTENTS)
+
+
+class ServerDown(HeartfeltError):
+    """The server is not there, is overloaded, or broke off: another one, or this one later, may do."""
 
 
 class OpenAIServer:
@@ -63,7 +67,9 @@ class OpenAIServer:
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         answer = self._ask("/chat/completions", self._request(dialogue, wish, decoding) | {"n": count})
         found = _choices(answer, "message")
+        check = wanted()
         while len(found) < count:  # some servers give one whatever n says
+            check()
             again = self._request(dialogue, wish, decoding)
             if decoding.seed is not None:
                 again["seed"] = decoding.seed + len(found)
@@ -75,7 +81,9 @@ class OpenAIServer:
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         pieces, half = [], ""
+        check = wanted()
         for event in self._events(self._request(dialogue, wish, decoding) | {"stream": True}):
+            check()
             for grown in _choices(event, "delta"):
                 piece = half + grown
                 # The first half of a character outside the basic plane waits for the second.
@@ -104,10 +112,16 @@ class OpenAIServer:
 
     def _events(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         with self._told(), self._open("/chat/completions", request) as answer:
+            ended = False
             for line in answer:
                 data = line.decode(errors="replace").strip().removeprefix("data:").strip()
                 if data.startswith("{"):
-                    yield self._read(data)
+                    event = self._read(data)
+                    ended = ended or _finished(event)
+                    yield event
+                ended = ended or data == "[DONE]"
+            if not ended:  # a connection that closes early looks like one that is done
+                raise ServerDown(f"The server {self._url} broke off in the middle of a reply")
 
     def _read(self, text: str | bytes) -> dict[str, Any]:
         try:
@@ -136,17 +150,15 @@ class OpenAIServer:
             yield
         except urllib.error.HTTPError as problem:
             said = problem.read(2_000).decode(errors="replace")
-            raise HeartfeltError(
-                f"The server {self._url} says {problem.code}: {said or problem.reason}"
-            ) from None
+            kind = ServerDown if problem.code >= 500 or problem.code == 429 else HeartfeltError
+            raise kind(f"The server {self._url} says {problem.code}: {said or problem.reason}") from None
         except urllib.error.URLError as problem:
-            raise HeartfeltError(f"The server {self._url} cannot be reached: {problem.reason}") from None
+            raise ServerDown(f"The server {self._url} cannot be reached: {problem.reason}") from None
         except (HTTPException, OSError, ValueError) as problem:
             if isinstance(problem, HeartfeltError):
                 raise
-            kind = type(problem).__name__
-            raise HeartfeltError(
-                f"The server {self._url} broke off or has no sound address ({kind})"
+            raise ServerDown(
+                f"The server {self._url} broke off or has no sound address ({type(problem).__name__})"
             ) from None
 
 
@@ -165,6 +177,13 @@ def instruction(wish: Wish) -> str:
     elif wish.plan:
         said.append(f"Let your answer sound {wish.plan}.")
     return " ".join(said)
+
+
+def _finished(event: dict[str, Any]) -> bool:
+    choices = event.get("choices")
+    return isinstance(choices, list) and any(
+        isinstance(one, dict) and one.get("finish_reason") for one in choices
+    )
 
 
 def _choices(found: dict[str, Any], part: str) -> list[str]:

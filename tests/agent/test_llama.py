@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heartfelt.agent import load
-from heartfelt.agent.generator import Decoding, Wish, shortened
+from heartfelt.agent.generator import Decoding, NotWanted, Wish, shortened, while_wanted
 from heartfelt.agent.llama import LlamaCpp, gguf_in
 from heartfelt.agent.load import ADAPTER
 from heartfelt.dialogue import Dialogue, Turn
@@ -98,3 +98,26 @@ def test_the_engine_says_the_same_with_one_file_as_with_two(
     monkeypatch.setattr("heartfelt.models.merge.merged", full)
     assert load.generator(None).say(HELLO, wish, 1, cold)[0].text == also.text
     assert "cannot be kept (No space left on device): answers come slower" in capsys.readouterr().err
+
+
+def test_it_stops_when_nobody_waits_or_the_hearer_has_had_enough(llama: LlamaCpp) -> None:
+    long = Decoding(max_tokens=100, temperature=1.0, seed=3)
+    pieces: list[str] = []
+
+    def enough(piece: str) -> None:
+        pieces.append(piece)
+        if len(pieces) == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        llama.stream(HELLO, OPEN, enough, long)
+    assert len(pieces) == 3
+    asked: list[int] = []
+
+    def still_wanted() -> bool:
+        asked.append(1)
+        return len(asked) < 5
+
+    with while_wanted(still_wanted), pytest.raises(NotWanted):
+        llama.say(HELLO, OPEN, 2, long)
+    assert len(asked) == 5

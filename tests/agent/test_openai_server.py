@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from heartfelt.agent.generator import Decoding, Wish
+from heartfelt.agent.generator import Decoding, NotWanted, Wish, while_wanted
 from heartfelt.agent.llama import LlamaCpp
-from heartfelt.agent.openai_server import OpenAIServer, instruction
+from heartfelt.agent.openai_server import OpenAIServer, ServerDown, instruction
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import HeartfeltError
 from heartfelt.labels import LABELS
@@ -48,7 +48,10 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"{")
         elif request["model"] == "emoji":
-            self._send("".join(f'data: {{"choices":[{{"delta":{{"content":"{c}"}}}}]}}\n\n' for c in EMOJI))
+            lines = [f'data: {{"choices":[{{"delta":{{"content":"{c}"}}}}]}}\n\n' for c in EMOJI]
+            self._send("".join([*lines, "data: [DONE]\n\n"]))
+        elif request["model"] == "breaks off":
+            self._send('data: {"choices":[{"delta":{"content":"I am so"}}]}\n\n')
         elif request["model"] == "html":
             self._send("<html>", 200)
         elif request.get("stream"):
@@ -141,3 +144,12 @@ def test_llama_cpps_own_server_answers() -> None:
     pieces: list[str] = []
     assert model.stream(TALK, Wish("sad", "consoling"), pieces.append, cold) == said.text
     assert len(pieces) > 1
+
+
+def test_a_reply_that_breaks_off_is_no_reply(url: str) -> None:
+    with pytest.raises(ServerDown, match="middle of a reply"):
+        OpenAIServer(f"{url}#breaks off").stream(TALK, Wish(), lambda _: None, Decoding())
+    with pytest.raises(ServerDown, match="cannot be reached"):
+        OpenAIServer("http://127.0.0.1:9/v1#x").say(TALK, Wish(), 1, Decoding())
+    with while_wanted(lambda: False), pytest.raises(NotWanted):
+        OpenAIServer(f"{url}#some").stream(TALK, Wish(), lambda _: None, Decoding())
