@@ -91,7 +91,10 @@ class Agent:
         wishes = self._wishes(emotion or felt.feeling, plans)
         # What a corpus or an earlier reply says of the emotion is not what was heard.
         known = msgspec.structs.replace(dialogue, emotion=wishes[0].emotion)
-        return self._respond(known, wishes, emotions, plans, verdict, clock, heard)
+        weights = self.settings.weights
+        if plan:
+            weights = msgspec.structs.replace(weights, plan=weights.asked)
+        return self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard)
 
     def plan(
         self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None
@@ -135,6 +138,7 @@ class Agent:
         wishes: list[Wish],
         emotions: dict[str, float],
         plans: dict[str, float],
+        weights: Weights,
         verdict: Verdict,
         clock: "Clock",
         heard: Callable[[str], None] | None,
@@ -152,7 +156,7 @@ class Agent:
                         dialogue, wishes[0], self.settings.retrieved, self.settings.decoding
                     )
             with clock("rank"):
-                ranked = rank(self.listener, dialogue, plans, found, self.settings.weights)
+                ranked = rank(self.listener, dialogue, plans, found, weights)
             with clock("guard"):
                 text, refused = self._fit_to_send(ranked)
             if heard and text:

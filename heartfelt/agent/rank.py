@@ -19,6 +19,7 @@ class Weights(Value, frozen=True):
 
     fit: float = 1.0  # how much nearer the reply is to this context than to just any
     plan: float = 0.15  # log of the chance that what the reply does is what was planned
+    asked: float = 0.6  # the same, where somebody asked for that plan
     likelihood: float = 0.2  # the generator's own mean log-probability a token
     echo: float = -0.5  # share of its word pairs that were said before in the talk
     own_life: float = (

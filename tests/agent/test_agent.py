@@ -257,6 +257,14 @@ def test_rank_prefers_the_plan_and_dislikes_an_echo(listener: Listener) -> None:
     assert "plan" not in found[0].scores
 
 
+def test_a_plan_that_somebody_asked_for_weighs_more(listener: Listener) -> None:
+    weights = Weights(fit=0, plan=0, asked=1, likelihood=0, echo=0, own_life=0)
+    one = agent(listener, "oh no .", "what did you say ?", settings=Settings(candidates=2, weights=weights))
+    assert {candidate.scores["total"] for candidate in one.reply(SAD).candidates} == {0}
+    best, other = one.reply(SAD, plan="questioning").candidates
+    assert best.scores["total"] == best.scores["plan"] >= other.scores["plan"]
+
+
 def test_a_chat_goes_on_and_back(listener: Listener, tmp_path: Path) -> None:
     kept = tmp_path / "talk" / "chat.jsonl"
     talk = Chat(agent(listener, "oh no ."), kept=kept)

@@ -17,7 +17,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380), ("second.csv", 380)]
+    ("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380), ("second.csv", 380), ("third.csv", 380)]
 )
 def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -> None:
     found = rows(name)
@@ -30,6 +30,6 @@ def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -
 
 
 def test_no_message_occurs_twice() -> None:
-    names = ("dev.csv", "test.csv", "blind.csv", "second.csv")
+    names = ("dev.csv", "test.csv", "blind.csv", "second.csv", "third.csv")
     texts = [normalized(row["text"]) for name in names for row in rows(name)]
     assert len(set(texts)) == len(texts)

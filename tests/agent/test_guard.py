@@ -328,11 +328,11 @@ def test_a_crisis_at_the_end_of_a_huge_message_is_heard(guard: Guard) -> None:
 def test_nothing_that_the_ear_learned_is_in_the_test_set() -> None:
     files = [(FOLDER / f"examples-{language}.txt").read_text(encoding="utf-8") for language in ("en", "ar")]
     known = {plain(line) for text in files for line in text.splitlines()}
-    for name in ("dev.csv", "test.csv", "blind.csv", "second.csv"):
+    for name in ("dev.csv", "test.csv", "blind.csv", "second.csv", "third.csv"):
         assert sum(plain(text) in known for text in texts(name)) == 0
     # Nor nearly: the same words in another order, or one of them another.
     bags = [set(line.split()) for line in known]
-    for text in (*texts("blind.csv"), *texts("second.csv")):
+    for text in (*texts("blind.csv"), *texts("second.csv"), *texts("third.csv")):
         said = set(plain(text).split())
         assert max(len(said & bag) / len(said | bag) for bag in bags) < 0.8
 
@@ -348,11 +348,12 @@ def test_recall_on_the_messages_that_we_tuned_on(guard: Guard) -> None:
     assert len(alarms) <= 0.05 * no
 
 
+@pytest.mark.parametrize("name", ["blind.csv", "second.csv", "third.csv"])
 @pytest.mark.xfail(
-    reason="recall is .78: docs/safety.md lists what is missed", strict=True, raises=AssertionError
+    reason="recall is .87, .88 and .66: docs/safety.md", strict=True, raises=AssertionError
 )
-def test_recall_on_messages_that_it_never_saw(guard: Guard) -> None:
-    misses, _, yes, _ = measured(guard, "blind.csv")
+def test_recall_on_messages_that_it_never_saw(name: str, guard: Guard) -> None:
+    misses, _, yes, _ = measured(guard, name)
     low = wilson(yes - len(misses), yes).low
     assert low is not None
     assert low >= 0.90
