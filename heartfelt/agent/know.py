@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heartfelt.dialogue import Turn
 from heartfelt.knowledge.ckece import Extractor, document
-from heartfelt.knowledge.extracted import plain_of, read
+from heartfelt.knowledge.extracted import Concepts, plain_of, read
 from heartfelt.knowledge.folder import open_knowledge
 
 SHIPPED = "shipped"
@@ -33,7 +33,8 @@ class Known:
     """What is known of a context, as a decoder reads it: from a file where that has it, else found now."""
 
     def __init__(self, file: Path | None = None) -> None:
-        self._encoder, self._kept = ENCODER, {}
+        self._encoder = ENCODER
+        self._kept: dict[str, Concepts] = {}
         if file and file.is_file():
             header, self._kept = read(file)
             self._encoder = header.encoder

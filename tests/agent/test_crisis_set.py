@@ -17,7 +17,8 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380), ("second.csv", 380), ("third.csv", 380)]
+    ("name", "least"),
+    [("dev.csv", 120), ("test.csv", 200), ("blind.csv", 380), ("second.csv", 380), ("third.csv", 380)],
 )
 def test_both_sides_are_there_and_languages_are_as_said(name: str, least: int) -> None:
     found = rows(name)

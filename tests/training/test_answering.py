@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,40 @@ def test_what_cannot_be_decoded_is_said(talks: Path, tmp_path: Path) -> None:
         assert done.exit_code != 0
         assert problem in str(done.exception or done.output) or problem in done.output, done.exception
     assert not (tmp_path / "run" / "outputs.jsonl").exists()
+
+
+def test_concepts_stand_before_the_reply(talks: Path, tiny_bert: Path, tmp_path: Path) -> None:
+    """A file of concepts joins training and writing; a context that it lacks is told before anything is trained."""
+    from heartfelt import corpora
+    from heartfelt.knowledge import extracted
+    from heartfelt.knowledge.ckece import Finding
+    from heartfelt.training import engine
+
+    file = tmp_path / "concepts.jsonl"
+    header = extracted.Header("none", "none")
+
+    def found(text: str) -> tuple[Finding, ...]:
+        about = next(about for about in ANSWERS if about in text)
+        return (Finding(about, "IsA", "thing", 1.0, 0.5, 0.5, 0.0, 1.0),)
+
+    settings = {
+        "reader": str(tiny_bert), "writer": str(tiny_bert), "max_tokens": 32, "max_reply_tokens": 32, "concepts": 24,
+        "dropout": 0.0,
+    }  # fmt: skip
+    training = Training(2, batch_size=10, learning_rate=3e-3, evaluate_every=120, metric="ppl")
+    asked = Recipe("pairs", "encoder_decoder", settings, training, concepts=str(file))
+    train = corpora.load("empathetic_dialogues", "train", data=talks)
+    extracted.extract(file, header, islice(extracted.contexts(train), 3), found)
+    with pytest.raises(BadRecipe, match=r"concepts\.jsonl lacks \d+ contexts: heartfelt concepts --corpus"):
+        engine.train(asked, tmp_path / "run", talks)
+    for split in ("train", "valid", "test"):
+        dialogues = corpora.load("empathetic_dialogues", split, data=talks)
+        extracted.extract(file, header, extracted.contexts(dialogues), found)
+    results = engine.train(asked, tmp_path / "run2", talks)
+    value = results["scores"]["test"]["replies"]["ppl"][0]
+    run("generate", tmp_path / "run2", "--data", talks, "--to", tmp_path / "outputs.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "outputs.jsonl").read_text().splitlines()[1:]]
+    nats, tokens = (sum(row[name] for row in rows) for name in ("log_likelihood", "tokens"))
+    assert math.exp(-nats / tokens) == pytest.approx(value, rel=1e-3)  # it read the same concepts
+    with pytest.raises(BadRecipe, match=r"goes with settings\.concepts"):
+        engine.train(replace(asked, concepts=""), tmp_path / "run3", talks)
