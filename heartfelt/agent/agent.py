@@ -1,4 +1,6 @@
-"""The agent: guard → recognise → plan → respond → guard. It knows only the seams; what fills them is for others to say.
+"""The agent: guard → recognise → plan → know → respond → guard.
+
+It knows only the seams; what fills them is for others to say.
 
 >>> import heartfelt
 >>> agent = heartfelt.load()                                   # doctest: +SKIP
@@ -18,7 +20,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue, shipped
 from heartfelt.agent.policy import Policy
 from heartfelt.agent.rank import Weights, rank
-from heartfelt.dialogue import Candidate, Dialogue, Reply, Verdict
+from heartfelt.dialogue import Candidate, Concept, Dialogue, Reply, Verdict
 from heartfelt.errors import UnknownName
 from heartfelt.labels import EMOTIONS, LABELS
 from heartfelt.text import sentences
@@ -30,6 +32,7 @@ ONLY_ENGLISH = {
 
 
 EMPTY = Verdict("replace", ("reply: empty",))
+Know = Callable[[Dialogue], tuple[Concept, ...]]
 _AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
 
 
@@ -50,12 +53,17 @@ class Agent:
         policy: Policy | None = None,
         settings: Settings | None = None,
         pool: Generator | None = None,  # whose replies join the generator's
+        know: Know | None = None,  # what a dialogue brings to mind
     ) -> None:
-        self.generator, self.pool = generator, pool
+        self.generator, self.pool, self.know = generator, pool, know
         self.listener = listener or shipped()
         self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or Policy()
         self.settings = settings or Settings()
+
+    def with_settings(self, settings: Settings) -> "Agent":
+        """The same parts, told otherwise."""
+        return Agent(self.generator, self.listener, self.guard, self.policy, settings, self.pool, self.know)
 
     def reply(
         self,
@@ -94,7 +102,11 @@ class Agent:
         weights = self.settings.weights
         if plan:
             weights = msgspec.structs.replace(weights, plan=weights.asked)
-        return self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard)
+        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard)
+        if not self.know:
+            return reply
+        with clock("know"):
+            return msgspec.structs.replace(reply, concepts=self.know(dialogue))
 
     def plan(
         self, dialogue: Dialogue, felt: Heard, emotions: dict[str, float] | None = None

@@ -26,6 +26,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "a .gguf adapter, or an index of replies; else the shipped model."),
         click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
         click.option("--reranker", type=_PATH, help="A cross-encoder's run that puts an index's replies in order."),
+        click.option("--knowledge", type=_PATH, help="A folder of `heartfelt knowledge build`: the why has concepts."),
         click.option("--encoder", type=_PATH, help="Another exported encoder than the shipped one."),
         click.option("--policy", type=_PATH, help="Steer what replies do by a policy file."),
         click.option("--locale", help="Where you are, for helplines (GB, en_US, ar_EG); else $LANG says."),
@@ -51,6 +52,7 @@ def load_agent(
     no_guard: bool,
     pool: Path | None,
     reranker: Path | None,
+    knowledge: Path | None,
     **others: Any,
 ) -> Agent:
     from heartfelt.agent.load import load
@@ -60,7 +62,7 @@ def load_agent(
         print("The guard is off: nobody listens for a crisis, and replies are not checked.", file=sys.stderr)
     return load(
         backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, reranker=reranker,
-        settings=settings, **others,
+        knowledge=knowledge, settings=settings, **others,
     )  # fmt: skip
 
 

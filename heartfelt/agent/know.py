@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from heartfelt.dialogue import Turn
+from heartfelt.dialogue import Concept, Dialogue, Turn
 from heartfelt.knowledge.ckece import Extractor, document
 from heartfelt.knowledge.extracted import Concepts, plain_of, read
 from heartfelt.knowledge.folder import open_knowledge
@@ -27,6 +27,11 @@ def embedder(name: str) -> Callable[[Sequence[str]], NDArray[Any]]:
 
     encoder = Encoder(ASSETS / "encoder")
     return lambda texts: encoder([[text] for text in texts])[1]
+
+
+def knower(folder: Path | None = None) -> Callable[[Dialogue], tuple[Concept, ...]]:
+    """For the agent: knowledge files in a folder, keywords by the shipped encoder."""
+    return open_knowledge(folder).extractor(embedder(SHIPPED)).concepts
 
 
 class Known:

@@ -26,15 +26,16 @@ def load(
     policy: Path | None = None,
     pool: Path | None = None,
     reranker: Path | None = None,
+    knowledge: Path | None = None,
     settings: Settings | None = None,
     slots: int = SLOTS,
     threads: int | None = None,
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
-    backend writes. reranker: a cross-encoder's run that puts an index's replies in order. slots: replies that llama.cpp
-    writes side by side; threads: that it does so on. guard: False
-    takes the guard away, and every reply says so."""
+    backend writes. reranker: a cross-encoder's run that puts an index's replies in order. knowledge: a folder of
+    `heartfelt knowledge build`, whose concepts every reply then names. slots: replies that llama.cpp writes side by
+    side; threads: that it does so on. guard: False takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
@@ -48,6 +49,11 @@ def load(
         from heartfelt.agent.retriever import retriever
 
         joining = retriever(pool, listener, reranker)
+    know = None
+    if knowledge:
+        from heartfelt.agent.know import knower
+
+        know = knower(knowledge)
     return Agent(
         generator(backend, listener, reranker, slots, threads),
         listener,
@@ -55,6 +61,7 @@ def load(
         load_policy(policy) if policy else Policy(),
         settings,
         joining,
+        know,
     )
 
 

@@ -93,10 +93,7 @@ class EncoderDecoder(Answerer):
         self.head_weight = config.head_weight
         if config.tied:
             self._tied_weights_keys = tied_names(self.reader, self.writer)
-            self.writer._tied_weights_keys, self.writer.all_tied_weights_keys = (
-                None,
-                {},
-            )  # they are among these
+            self.writer._tied_weights_keys = self.writer.all_tied_weights_keys = {}  # they are among these
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:

@@ -15,7 +15,7 @@ from heartfelt.agent.agent import Agent
 from heartfelt.serving import chat_completions, health, listening, pages, session_routes
 from heartfelt.serving.gatekeeping import Gatekeeper
 from heartfelt.serving.problems import tell_in_this_shape
-from heartfelt.serving.service import Knows, Service
+from heartfelt.serving.service import Service
 from heartfelt.serving.settings import ServeSettings
 
 _WHAT = (
@@ -24,8 +24,8 @@ _WHAT = (
 )
 
 
-def make_app(agent: Agent, settings: ServeSettings | None = None, knows: Knows | None = None) -> FastAPI:
-    service = Service(agent, settings, knows)
+def make_app(agent: Agent, settings: ServeSettings | None = None) -> FastAPI:
+    service = Service(agent, settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

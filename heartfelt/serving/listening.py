@@ -75,10 +75,12 @@ async def plan(body: Planned, request: Request) -> Json:
 async def concepts(body: Talk, request: Request) -> Json:
     """Commonsense that bears on what was said: keyword, relation, concept."""
     service, dialogues = service_of(request), body.dialogues()
-    knows = service.knows
-    if knows is None:
-        raise Refused(404, "This server has no knowledge files, and so knows no concepts", "no_knowledge")
-    found = await finished(request, service, service.line.enter(lambda: [knows(one) for one in dialogues]))
+    know = service.agent.know
+    if know is None:
+        raise Refused(
+            404, "This server knows no concepts: heartfelt serve --knowledge FOLDER", "no_knowledge"
+        )
+    found = await finished(request, service, service.line.enter(lambda: [know(one) for one in dialogues]))
     data = [{"index": i, "concepts": msgspec.to_builtins(one)} for i, one in enumerate(found)]
     return {"object": "list", "data": data}
 

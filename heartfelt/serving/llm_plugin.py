@@ -52,7 +52,7 @@ class Heartfelt(llm.Model):  # type: ignore[misc,unused-ignore]
         base, options = agent(), prompt.options
         decoding = Decoding(temperature=options.temperature, seed=options.seed)
         own = Settings(1 if stream else base.settings.candidates, decoding)
-        one = Agent(base.generator, base.listener, base.guard, base.policy, own, base.pool)
+        one = base.with_settings(own)
         talk = dialogue_of(prompt.prompt or "", conversation)
         pieces: SimpleQueue[str | Reply | Exception] = SimpleQueue()
 

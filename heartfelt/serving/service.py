@@ -8,7 +8,7 @@ from fastapi import Request
 
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Decoding
-from heartfelt.dialogue import Concept, Dialogue, Reply
+from heartfelt.dialogue import Dialogue, Reply
 from heartfelt.serving.breaker import Backends
 from heartfelt.serving.metrics import Metrics
 from heartfelt.serving.problems import Refused
@@ -18,8 +18,6 @@ from heartfelt.serving.settings import ServeSettings
 
 MODEL = "heartfelt"  # what clients name; which weights answered stands in the why
 ENCODER = "heartfelt-encoder"
-# What finds concepts, once there are knowledge files; see /v1/concepts.
-Knows = Callable[[Dialogue], tuple[Concept, ...]]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -34,10 +32,8 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Service:
-    def __init__(
-        self, agent: Agent, settings: ServeSettings | None = None, knows: Knows | None = None
-    ) -> None:
-        self.agent, self.settings, self.knows = agent, settings or ServeSettings(), knows
+    def __init__(self, agent: Agent, settings: ServeSettings | None = None) -> None:
+        self.agent, self.settings = agent, settings or ServeSettings()
         self.line = Line(self.settings.at_once, self.settings.waiting, self.settings.seconds)
         self.metrics = Metrics()
         self.sessions: Sessions | None = (
@@ -54,7 +50,7 @@ class Service:
         started = perf_counter()
         base = self.agent
         own = msgspec.structs.replace(base.settings, candidates=asked.candidates, decoding=asked.decoding)
-        agent = Agent(base.generator, base.listener, base.guard, base.policy, own, base.pool)
+        agent = base.with_settings(own)
         dialogue = asked.dialogue
         if asked.session:
             dialogue = self.stored().with_history(asked.session, dialogue)

@@ -13,7 +13,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue
 from heartfelt.agent.policy import Policy, Rule, When
 from heartfelt.agent.rank import Weights, echo, rank, tells_of_own_life
-from heartfelt.dialogue import Candidate, Dialogue, Reply, Turn
+from heartfelt.dialogue import Candidate, Concept, Dialogue, Reply, Turn
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, UnknownName
 from heartfelt.labels import LABELS
 
@@ -263,6 +263,16 @@ def test_a_plan_that_somebody_asked_for_weighs_more(listener: Listener) -> None:
     assert {candidate.scores["total"] for candidate in one.reply(SAD).candidates} == {0}
     best, other = one.reply(SAD, plan="questioning").candidates
     assert best.scores["total"] == best.scores["plan"] >= other.scores["plan"]
+
+
+def test_what_it_knows_stands_in_the_why(listener: Listener) -> None:
+    pet = Concept("dog", "is a", "pet", 0.9)
+    one = agent(listener, "oh no .", know=lambda _: (pet,))
+    reply = one.reply(SAD)
+    assert reply.concepts == (pet,)
+    assert "know" in reply.timings
+    assert one.with_settings(Settings(candidates=1)).reply(SAD).concepts == (pet,)
+    assert agent(listener, "oh no .").reply(SAD).concepts == ()
 
 
 def test_a_chat_goes_on_and_back(listener: Listener, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from heartfelt.serving.settings import ServeSettings
 from tests.serving.conftest import Speaks, serving
 
 
-def app(generator: Any = None, knows: Any = None, **settings: Any) -> Any:
-    agent = Agent(generator or Speaks(), shipped(), Guard("GB", shipped().needs_help))
-    return make_app(agent, ServeSettings(**settings), knows)
+def app(generator: Any = None, know: Any = None, **settings: Any) -> Any:
+    agent = Agent(generator or Speaks(), shipped(), Guard("GB", shipped().needs_help), know=know)
+    return make_app(agent, ServeSettings(**settings))
 
 
 def test_emotions_of_messages_and_of_a_talk(url: str) -> None:
@@ -52,7 +52,7 @@ def test_concepts_are_a_seam(url: str) -> None:
     said = httpx.post(f"{url}/v1/concepts", json={"input": "My dog died."})
     assert said.status_code == 404
     assert said.json()["error"]["code"] == "no_knowledge"
-    with TestClient(app(knows=lambda _: (Concept("dog", "IsA", "pet", 0.9),))) as client:
+    with TestClient(app(know=lambda _: (Concept("dog", "IsA", "pet", 0.9),))) as client:
         found = client.post("/v1/concepts", json={"input": "My dog died."}).json()["data"]
     assert found == [
         {"index": 0, "concepts": [{"keyword": "dog", "relation": "IsA", "concept": "pet", "score": 0.9}]}
