@@ -29,6 +29,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.dumps({"choices": [{"message": {"content": text}}]})
         if request.get("stream"):
             body = "".join(f"data: {json.dumps({'choices': [{'delta': {'content': c}}]})}\n\n" for c in text)
+            body += "data: [DONE]\n\n"
         self.send_response(200)
         self.end_headers()
         self.wfile.write(body.encode())
