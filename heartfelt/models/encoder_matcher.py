@@ -43,6 +43,7 @@ class Settings:
     second: str = ""  # a finished run of encoder_classifier, whose encoder reads along
     heads: tuple[str, ...] = ()  # "emotion": the context's vector tells it too
     head_weight: float = 1.0
+    recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
 
     def __post_init__(self) -> None:
         refuse_unreadable(self)
@@ -141,6 +142,7 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = EncoderMatcher(config)
+    model.recompute = settings.recompute
     for encoder in filter(None, (model.encoder, model.reply_encoder)):
         copy_weights(pretrained, encoder)
     if second is not None and model.second is not None:

@@ -34,6 +34,7 @@ class Matcher(PreTrainedModel):
     scale: float = 1.0  # of the products, before softmax
     heads: Heads | None  # labels that are learned beside
     head_weight: float = 1.0
+    recompute: bool = True  # for the gradient, chunk by chunk, in place of keeping it: slower, and in little memory
     accepts_loss_kwargs = False
 
     def place_context(self, read: Tensor) -> Tensor:
@@ -110,7 +111,7 @@ class Matcher(PreTrainedModel):
         for rows in order.split(CHUNK):
             longest = int(lengths[rows[0]])
             part = ids[rows, :longest], mask[rows, :longest]
-            again = torch.is_grad_enabled() and len(ids) > CHUNK
+            again = self.recompute and torch.is_grad_enabled() and len(ids) > CHUNK
             parts.append(checkpoint(encode, *part, use_reentrant=False) if again else encode(*part))
         return torch.cat(parts)[order.argsort()]
 

@@ -38,6 +38,7 @@ class Settings:
     max_reply_tokens: int = 100
     heads: tuple[str, ...] = ()  # "emotion": the context's vector tells it too
     head_weight: float = 1.0
+    recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
 
     def __post_init__(self) -> None:
         refuse_unreadable(self)
@@ -134,6 +135,7 @@ def build(
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = TransformerMatcher(config)
+    model.recompute = settings.recompute
     if settings.vectors:
         with torch.no_grad():
             for place, vector in word_vectors(Path(settings.vectors), tokenizer.get_vocab(), settings.size):

@@ -150,6 +150,9 @@ def test_chunks_give_the_gradient_of_the_whole_batch(
     whole, cut = gradient(64), gradient(5)
     assert cut[0] == pytest.approx(whole[0], rel=1e-5)
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(whole[1], cut[1], strict=True))
+    assert model.recompute
+    model.recompute = False  # what was computed is kept: the same sums
+    assert all(torch.equal(a, b) for a, b in zip(cut[1], gradient(5)[1], strict=True))
 
 
 def test_two_processes_choose_among_all_replies_of_both(calm_bert: Path, talks: Path, tmp_path: Path) -> None:
