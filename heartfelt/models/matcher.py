@@ -34,7 +34,7 @@ class Matcher(PreTrainedModel):
     scale: float = 1.0  # of the products, before softmax
     heads: Heads | None  # labels that are learned beside
     head_weight: float = 1.0
-    recompute: bool = True  # for the gradient, chunk by chunk, in place of keeping it: slower, and in little memory
+    recompute: bool = True  # chunk by chunk for the gradient: slower than keeping it all, in little memory
     accepts_loss_kwargs = False
 
     def place_context(self, read: Tensor) -> Tensor:
