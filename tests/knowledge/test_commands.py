@@ -1,7 +1,6 @@
 """`heartfelt knowledge` and `heartfelt concepts` as a user types them, on small files of our own."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from heartfelt import cli
 from heartfelt.corpora import data_folder
 from heartfelt.knowledge.folder import build, found_sources, knowledge_folder, open_knowledge
+from heartfelt.models.weights import weights_folder
 from tests.conftest import skip
 from tests.test_cli import assert_one_line, heartfelt
 
@@ -137,8 +137,7 @@ def test_concepts_of_a_corpus(
 
 def test_the_papers_example(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figure 2 of liu2021, with MiniLM in place of DistilBERT and our cuts of ConceptNet."""
-    weights = os.environ.get("HEARTFELT_WEIGHTS")
-    if not weights or not (Path(weights) / "minilm").is_dir():
+    if not (weights_folder() / "minilm").is_dir():
         skip("MiniLM's weights: heartfelt models pull minilm")
     from heartfelt.models.sentences import sentence_embedder
 
