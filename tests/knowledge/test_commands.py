@@ -14,6 +14,8 @@ from heartfelt.models.weights import weights_folder
 from tests.conftest import skip
 from tests.test_cli import assert_one_line, heartfelt
 
+WEIGHTS = weights_folder()  # before a fixture hides the user's cache
+
 pytest.importorskip("keybert")
 
 EDGES = """IsA\tpanic\tfear\t3.5
@@ -137,8 +139,9 @@ def test_concepts_of_a_corpus(
 
 def test_the_papers_example(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figure 2 of liu2021, with MiniLM in place of DistilBERT and our cuts of ConceptNet."""
-    if not (weights_folder() / "minilm").is_dir():
+    if not (WEIGHTS / "minilm").is_dir():
         skip("MiniLM's weights: heartfelt models pull minilm")
+    monkeypatch.setenv("HEARTFELT_WEIGHTS", str(WEIGHTS))
     from heartfelt.models.sentences import sentence_embedder
 
     build(tmp_path, found_sources(data))
