@@ -21,14 +21,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-MESSAGES = [
-    "I finally got the job that I wanted!",
-    "My dog died last night and the house is so quiet now.",
-    "Somebody took my parking place again today.",
-    "We are moving to another town next month and I do not know anybody there.",
-    "What did you have for lunch?",
-    "My sister forgot my birthday again.",
-]
+from bench_reply import MESSAGES
 
 
 class Tally:
