@@ -25,7 +25,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--backend", "--model", help="Who writes the replies: a server's URL (…/v1#model), a run folder, "
                      "a .gguf adapter, or an index of replies; else the shipped model."),
         click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
-        click.option("--reranker", type=_PATH, help="A cross-encoder's run that puts an index's replies in order."),
+        click.option("--reranker", type=_PATH, help="A cross_encoder's or jury's run that orders an index's replies."),
         click.option("--knowledge", type=_PATH, help="A folder of `heartfelt knowledge build`: the why has concepts."),
         click.option("--encoder", type=_PATH, help="Another exported encoder than the shipped one."),
         click.option("--policy", type=_PATH, help="Steer what replies do by a policy file."),
@@ -34,6 +34,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      help="Replies to choose among; 1 streams as it writes."),
         click.option("--temperature", type=click.FloatRange(0, 2), default=Decoding().temperature, show_default=True,
                      help="How free the wording is; 0: always the likeliest."),
+        click.option("--threads", type=click.IntRange(min=1), help="Threads of llama.cpp; else as many as cores."),
         click.option("--seed", type=int, help="The same seed, the same replies."),
         click.option("--no-guard", is_flag=True, help="Take the guard away: no help in a crisis, no check of replies."),
     ):  # fmt: skip

@@ -43,7 +43,11 @@ def answer(
 
     agent = load_agent(**options)
     dialogues = list(islice(corpora.load(corpus, split, data=data), limit))
-    chosen = {name: str(value) for name, value in options.items() if value not in (None, False)}
+    chosen = {
+        name: str(value)
+        for name, value in options.items()
+        if value not in (None, False) and name != "threads"  # which changes nothing but the time
+    }
     header = Header(
         system, corpus, split, language=dialogues[0].language if dialogues else "en",
         source=agent.generator.name, decoding=msgspec.json.encode(agent.settings).decode(),

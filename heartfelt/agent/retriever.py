@@ -10,7 +10,7 @@ from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import MissingData
 from heartfelt.retrieval.embedder import Embedder, MatcherRun, matches
 from heartfelt.retrieval.index import Index, read_card
-from heartfelt.retrieval.reranker import CrossRun
+from heartfelt.retrieval.reranker import Reranker, open_reranker
 
 SHORTLIST = 20  # replies that a re-ranker reads
 IN_RUN = "index"  # where a retrieval run's own index lies, below its folder
@@ -19,7 +19,7 @@ IN_RUN = "index"  # where a retrieval run's own index lies, below its folder
 class Retriever:
     languages = ("en",)
 
-    def __init__(self, index: Index, again: CrossRun | None = None) -> None:
+    def __init__(self, index: Index, again: Reranker | None = None) -> None:
         """again: reads the first ones once more, and puts them in order."""
         self._index, self._again = index, again
         self.name = f"{index.embedder.name} among {len(index):,} replies"
@@ -62,7 +62,7 @@ def retriever(folder: Path, listener: Listener | None = None, reranker: Path | N
             )
         folder /= IN_RUN
     index = Index(folder, embedder_of(folder, listener))
-    return Retriever(index, CrossRun(reranker) if reranker else None)
+    return Retriever(index, open_reranker(reranker) if reranker else None)
 
 
 def embedder_of(index: Path, listener: Listener | None = None) -> Embedder:

@@ -30,6 +30,7 @@ MODELS: dict[str, str] = {
     "transformer_matcher": "heartfelt.models.transformer_matcher",
     "encoder_matcher": "heartfelt.models.encoder_matcher",
     "cross_encoder": "heartfelt.models.cross_encoder",
+    "jury": "heartfelt.models.jury",
     "bilstm_seq2seq": "heartfelt.models.bilstm_seq2seq",
     "transformer_generator": "heartfelt.models.transformer_generator",
     "moel": "heartfelt.models.moel",
@@ -42,7 +43,7 @@ MATCHERS = (
     "transformer_matcher",
     "encoder_matcher",
 )  # of these, those that tell which reply fits, by two vectors
-RERANKERS = ("cross_encoder",)  # and by reading context and reply together
+RERANKERS = ("cross_encoder", "jury")  # and by reading context and reply together
 GENERATORS = (
     "bilstm_seq2seq",
     "transformer_generator",

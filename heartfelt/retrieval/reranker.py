@@ -1,25 +1,123 @@
-"""A finished cross-encoder run puts a shortlist in order (torch)."""
+"""Finished runs that read a context and a reply together, and put a shortlist in order (torch)."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
+
+import numpy as np
 
 from heartfelt.dialogue import Turn
-from heartfelt.models import RERANKERS
-from heartfelt.retrieval.embedder import Vectors
+from heartfelt.errors import BadData, MissingData, UnknownName
+from heartfelt.models import MATCHERS, RERANKERS
+from heartfelt.recipe import fill
+from heartfelt.recipe import load as load_recipe
+from heartfelt.retrieval.embedder import MatcherRun, Vectors
+from heartfelt.retrieval.likelihood import LikelihoodRun
 from heartfelt.retrieval.reading import in_batches, open_reader
 
 Pairs = Sequence[tuple[Sequence[Turn], str]]  # contexts and replies
+Step = Callable[[str], None]
+WEIGHTS = "model/weights.json"  # of a jury: what each number of each reader counts
+
+
+class Reranker(Protocol):
+    name: str
+
+    def __call__(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        """(pairs,) how well each reply fits its context; only those of one context can be compared."""
+
+
+class Reader(Protocol):
+    """One of a jury: some numbers of each pair."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its numbers are."""
+
+    def read(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        """(pairs, names)"""
+
+
+def open_reranker(folder: Path) -> Reranker:
+    return JuryRun(folder) if _model_of(folder) == "jury" else CrossRun(folder)
 
 
 class CrossRun:
+    names = ("fit",)
+
     def __init__(self, folder: Path) -> None:
-        self._reader = open_reader(folder, RERANKERS, "re-rank")
+        self._reader = open_reader(folder, ("cross_encoder",), "re-rank")
         self.name = folder.resolve().name
 
-    def __call__(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> Vectors:
-        """(pairs,) how well each reply fits its context; only those of one context can be compared."""
+    def __call__(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
         from heartfelt.models.cross_encoder import encode_pair
 
         _, settings, tokenizer, model = self._reader
         ids = [encode_pair(settings, tokenizer, turns, reply) for turns, reply in pairs]
         return in_batches(self._reader, ids, model.scores, step)
+
+    def read(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        return self(pairs, step)[:, None]
+
+
+class MatchReader:
+    """A retrieval run as one of a jury: equal contexts and equal replies are encoded once."""
+
+    names = ("match",)
+
+    def __init__(self, folder: Path) -> None:
+        self._encode = MatcherRun(folder)
+
+    def read(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        talks = {tuple(turns): i for i, turns in enumerate(dict.fromkeys(tuple(t) for t, _ in pairs))}
+        texts = {text: i for i, text in enumerate(dict.fromkeys(reply for _, reply in pairs))}
+        contexts, replies = self._encode.contexts(list(talks)), self._encode.replies(list(texts))
+        step(f"{len(pairs):,} of {len(pairs):,}")
+        left = contexts[[talks[tuple(turns)] for turns, _ in pairs]]
+        right = replies[[texts[reply] for _, reply in pairs]]
+        return np.asarray((left * right).sum(1, keepdims=True), np.float32)
+
+
+def open_juror(folder: Path) -> Reader:
+    """A finished run of any model that can be one of a jury."""
+    model = _model_of(folder)
+    if model in MATCHERS:
+        return MatchReader(folder)
+    return CrossRun(folder) if model == "cross_encoder" else LikelihoodRun(folder)
+
+
+class JuryRun:
+    def __init__(self, folder: Path) -> None:
+        from heartfelt.models.jury import Settings
+
+        self.name = folder.resolve().name
+        settings, _ = fill(Settings, load_recipe(folder / "recipe.yaml").settings)
+        path = folder / WEIGHTS
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except OSError:
+            raise MissingData(
+                f"{folder} is not a finished run: heartfelt runs list shows those that are"
+            ) from None
+        except ValueError as problem:
+            raise BadData(f"{path} is not JSON: {problem}") from None
+        self._readers = [open_juror(Path(run)) for run in (settings.shortlist, *settings.readers)]  # type: ignore[union-attr]
+        self._weights = np.array(
+            [number for reader in found for number in reader["weights"].values()], np.float32
+        )
+
+    def __call__(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        columns = np.concatenate([reader.read(pairs, step) for reader in self._readers], axis=1)
+        return np.asarray(columns @ self._weights, np.float32)
+
+
+def _model_of(folder: Path) -> str:
+    path = folder / "recipe.yaml"
+    if not path.is_file():
+        raise MissingData(f"{folder} is not a finished run: heartfelt runs list shows those that are")
+    model = load_recipe(path).model
+    known = (*RERANKERS, *MATCHERS, "listener_lm")
+    if model not in known:
+        raise UnknownName("model that reads replies", model, known)
+    return model

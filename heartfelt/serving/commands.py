@@ -36,7 +36,6 @@ KEYS = "HEARTFELT_KEYS"
 @click.option(
     "--slots", type=click.IntRange(1, 256), default=4, show_default=True, help="Replies written side by side."
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of llama.cpp; else as many as cores.")
 @click.option(
     "--waiting",
     type=click.IntRange(min=0),
@@ -78,7 +77,7 @@ KEYS = "HEARTFELT_KEYS"
 @click.option("--no-page", is_flag=True, help="Serve the API alone.")
 @agent_options
 def serve(
-    host: str, port: int, keys: tuple[str, ...], others: tuple[str, ...], slots: int, threads: int | None, waiting: int,
+    host: str, port: int, keys: tuple[str, ...], others: tuple[str, ...], slots: int, waiting: int,
     seconds: float, body_limit: int, sessions: str | None, keep_days: float, origins: tuple[str, ...], no_page: bool,
     **options: Any,
 ) -> None:  # fmt: skip
@@ -108,7 +107,7 @@ def serve(
         options["locale"],
         not no_page,
     )
-    agent = load_agent(**options, slots=slots, threads=threads)
+    agent = load_agent(**options, slots=slots)
     agent.generator = with_retries(agent.generator, options["backend"], others)
     app = make_app(agent, settings)
     config = uvicorn.Config(

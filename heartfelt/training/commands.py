@@ -127,7 +127,9 @@ def score(
     with counting("Scoring") as step:
         if task in PAIRS:
             module_of(Run(folder).recipe.model)  # says what is missing where torch is
-            if Run(folder).recipe.model in RERANKERS:
+            if Run(folder).recipe.model == "jury":
+                from heartfelt.training.jury import score as score_pairs
+            elif Run(folder).recipe.model in RERANKERS:
                 from heartfelt.training.reranking import score as score_pairs
             else:
                 from heartfelt.training.matching import score as score_pairs

@@ -43,6 +43,10 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
 
         return train_language(recipe, module, folder, data, watch)
     if recipe.task in PAIRS:
+        if recipe.model == "jury":
+            from heartfelt.training.jury import train_jury
+
+            return train_jury(recipe, module, folder, data)
         if recipe.model in RERANKERS:
             from heartfelt.training.reranking import train_reranking
 

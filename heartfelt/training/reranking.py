@@ -12,9 +12,10 @@ from torch import Tensor
 from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
+from heartfelt.dialogue import Turn
 from heartfelt.models.cross_encoder import Settings
 from heartfelt.recipe import BadRecipe, Recipe, fill
-from heartfelt.retrieval.embedder import MatcherRun, matches
+from heartfelt.retrieval.embedder import MatcherRun, Vectors, matches
 from heartfelt.retrieval.reranker import CrossRun
 from heartfelt.terminal import counting
 from heartfelt.text import same_key
@@ -123,16 +124,38 @@ def score(
     pairs = [pair for pair in task.read(split, data) if pair.reply]
     refuse_too_few(task, split, pairs)
     matcher, again = MatcherRun(Path(settings.shortlist)), CrossRun(run.folder)
-    places, found = fits(encoded(matcher, pairs, step))
-    # Of equal scores the later ones first: the right reply stands first, and must not gain by it.
-    first = found.shape[1] - 1 - np.argsort(-found[:, ::-1], axis=1, kind="stable")[:, :READ_AGAIN]
-    asked = [
-        (pair.context, pairs[places[row, column]].reply)
-        for row, pair in enumerate(pairs)
-        for column in first[row]
-    ]
-    read = again(asked, step).reshape(first.shape)
-    # Above all others, in the order of the second reading.
-    new = found.astype(np.float64)
-    np.put_along_axis(new, first, found.max() + 1 + read - read.min(), axis=1)
-    return {"replies": scores_of(pairs, places, new), "shortlist": scores_of(pairs, places, found)}
+    shortlist = Shortlist(pairs, matcher, READ_AGAIN, step)
+    return shortlist.scored(again(shortlist.asked, step))
+
+
+class Shortlist:
+    """Of each pair's hundred replies, those that a retrieval run puts first."""
+
+    def __init__(
+        self, pairs: Sequence[Pair], matcher: MatcherRun, count: int, step: Callable[[str], None]
+    ) -> None:
+        self._pairs = pairs
+        self._places, self._found = fits(encoded(matcher, pairs, step))
+        # Of equal scores the later ones first: the right reply stands first, and must not gain by it.
+        order = np.argsort(-self._found[:, ::-1], axis=1, kind="stable")[:, :count]
+        self.columns: Places = self._found.shape[1] - 1 - order  # (pairs, count); 0 is the right reply
+
+    @property
+    def asked(self) -> list[tuple[tuple[Turn, ...], str]]:
+        """Contexts and replies to read, row by row."""
+        return [
+            (pair.context, self._pairs[self._places[row, column]].reply)
+            for row, pair in enumerate(self._pairs)
+            for column in self.columns[row]
+        ]
+
+    def scored(self, read: Vectors) -> dict[str, Any]:
+        """What a second reading of all that is asked comes to, beside the retrieval run alone."""
+        read = read.reshape(self.columns.shape)
+        # Above all others, in the order of the second reading.
+        new = self._found.astype(np.float64)
+        np.put_along_axis(new, self.columns, self._found.max() + 1 + read - read.min(), axis=1)
+        return {
+            "replies": scores_of(self._pairs, self._places, new),
+            "shortlist": scores_of(self._pairs, self._places, self._found),
+        }

@@ -12,6 +12,16 @@ from heartfelt.labels import EMOTIONS
 # torch and transformers are imported inside tests and fixtures: collecting must not wait for them.
 WORDS = "i am so happy sad today my dog died cat won the game lost job got a new friend . ! ? what did you say".split()
 
+MARKS = ("<|im_start|>", "<|im_end|>")
+
+ANSWERS = {
+    "dog": "what did the dog say ?",
+    "cat": "so you got a cat !",
+    "game": "you won the game",
+    "job": "you lost the job ?",
+    "friend": "a new friend !",
+}
+
 HEADER = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
 
 
@@ -39,6 +49,32 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaModel, PreTrainedTokenizerFast, set_seed
+
+    from heartfelt.labels import LABELS
+
+    folder = tmp_path_factory.mktemp("tiny-llama")
+    words = ["<unk>", *MARKS, "Ċ", "user", "assistant", "[", "]", "Ġ|", "any", "Ġany", "Ġ?"]
+    words += [form for word in (*WORDS, *LABELS) for form in (word, f"Ġ{word}")]
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(list(MARKS))
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|im_end|>")
+    fast.save_pretrained(folder)
+    set_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.3,
+    )  # fmt: skip
+    LlamaModel(config).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
 def calm_bert(tiny_bert: Path, tmp_path: Path) -> Path:
     """The same without dropout: two processes draw other masks than one would."""
@@ -53,6 +89,23 @@ def calm_bert(tiny_bert: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def moods(tmp_path: Path) -> Path:
     return write_moods(tmp_path / "data")
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    """A data folder whose EmpatheticDialogues tell which reply fits: it names what was named."""
+    folder = tmp_path / "data" / "empathetic_dialogues"
+    folder.mkdir(parents=True)
+    for split, count in (("train", 60), ("valid", 20), ("test", 20)):
+        rows = []
+        for i in range(count):
+            about = list(ANSWERS)[i % len(ANSWERS)]
+            mood = ("joyful", "sad")[i % 2]
+            text = f"i am {'so ' * (i % 4)}{mood if mood == 'sad' else 'happy'} , my {about}"
+            rows.append(f"{split}{i},1,{mood},{text},1,{text},,\n")
+            rows.append(f"{split}{i},2,{mood},{text},0,{ANSWERS[about]},,\n")
+        (folder / f"{split}.csv").write_text(HEADER + "".join(rows).replace(" , ", " _comma_ "))
+    return tmp_path / "data"
 
 
 def write_moods(data: Path) -> Path:

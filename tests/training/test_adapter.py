@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from heartfelt.errors import InvalidValue
-from tests.training.test_language import tiny_llama as tiny_llama
 
 
 def test_rows_of_queries_and_keys_change_from_halves_to_pairs() -> None:

@@ -13,35 +13,6 @@ from heartfelt.labels import EMOTIONS
 from heartfelt.recipe import BadRecipe, Recipe, Training
 from heartfelt.training import engine
 from heartfelt.training.run import Run
-from tests.training.conftest import WORDS
-
-MARKS = ("<|im_start|>", "<|im_end|>")
-
-
-@pytest.fixture(scope="session")
-def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaModel, PreTrainedTokenizerFast, set_seed
-
-    from heartfelt.labels import LABELS
-
-    folder = tmp_path_factory.mktemp("tiny-llama")
-    words = ["<unk>", *MARKS, "Ċ", "user", "assistant", "[", "]", "Ġ|", "any", "Ġany", "Ġ?"]
-    words += [form for word in (*WORDS, *LABELS) for form in (word, f"Ġ{word}")]
-    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(list(MARKS))
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|im_end|>")
-    fast.save_pretrained(folder)
-    set_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.3,
-    )  # fmt: skip
-    LlamaModel(config).save_pretrained(folder)
-    return folder
 
 
 def talk(mood: str, plan: str, answer: str) -> Dialogue:

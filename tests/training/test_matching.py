@@ -12,33 +12,8 @@ import pytest
 
 from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training
 from heartfelt.training.run import Run
-from tests.training.conftest import HEADER
+from tests.training.conftest import ANSWERS
 from tests.training.test_engine import losses, train_in_two_processes
-
-ANSWERS = {
-    "dog": "what did the dog say ?",
-    "cat": "so you got a cat !",
-    "game": "you won the game",
-    "job": "you lost the job ?",
-    "friend": "a new friend !",
-}
-
-
-@pytest.fixture
-def talks(tmp_path: Path) -> Path:
-    """A data folder whose EmpatheticDialogues tell which reply fits: it names what was named."""
-    folder = tmp_path / "data" / "empathetic_dialogues"
-    folder.mkdir(parents=True)
-    for split, count in (("train", 60), ("valid", 20), ("test", 20)):
-        rows = []
-        for i in range(count):
-            about = list(ANSWERS)[i % len(ANSWERS)]
-            mood = ("joyful", "sad")[i % 2]
-            text = f"i am {'so ' * (i % 4)}{mood if mood == 'sad' else 'happy'} , my {about}"
-            rows.append(f"{split}{i},1,{mood},{text},1,{text},,\n")
-            rows.append(f"{split}{i},2,{mood},{text},0,{ANSWERS[about]},,\n")
-        (folder / f"{split}.csv").write_text(HEADER + "".join(rows).replace(" , ", " _comma_ "))
-    return tmp_path / "data"
 
 
 def bert(checkpoint: Path, **training: Any) -> Recipe:
