@@ -48,6 +48,7 @@ class LlamaCpp:
         settings.n_ctx, settings.n_parallel = window * slots, slots
         settings.verbosity = 0
         settings.warmup = False
+        settings.cache_ram_mib = 0  # else it keeps every prompt that it ever read, up to 8 GiB of them
         if threads:
             settings.cpuparams.n_threads = threads
         if adapter:

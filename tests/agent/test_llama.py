@@ -1,5 +1,6 @@
 """The real engine with the real base weights, where they have been pulled."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,22 @@ def test_of_what_is_too_long_the_end_is_answered(llama: LlamaCpp, text: str) -> 
     assert len(llama.say(long, OPEN, 1, cold)) == 1
     llama.stream(long, OPEN, pieces.append, cold)
     assert pieces
+
+
+def test_many_talks_do_not_fill_memory(llama: LlamaCpp) -> None:
+    def resident() -> float:  # MB
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("reads memory as Linux tells it")
+    cold = Decoding(max_tokens=1, temperature=0)
+    sizes = []
+    for i in range(36):
+        text = " ".join(f"number {i * 100 + j}" for j in range(25))
+        llama.say(Dialogue("d", (Turn("speaker", text),)), OPEN, 1, cold)
+        sizes.append(resident())
+    # llama.cpp would keep 24 prompts of some 130 tokens, 23 kB a token: more than 60 MB.
+    assert sizes[-1] - sizes[11] < 20
 
 
 def test_a_history_is_shortened_by_whole_turns() -> None:
