@@ -60,6 +60,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "keep": "heartfelt.training.commands:keep",
         "score": "heartfelt.training.commands:score",
         "export": "heartfelt.training.commands:export",
+        "restore": "heartfelt.training.commands:restore",
     },
     "heartfelt": {  # commands without a group
         "generate": "heartfelt.agent.generate_commands:generate",

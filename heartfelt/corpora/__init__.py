@@ -22,6 +22,7 @@ from heartfelt.corpora import (
     empathetic_dialogues,
     empathetic_intents,
     epitome,
+    heartfelt_talks,
     newsgroups,
     own,
     reddit,
@@ -51,6 +52,7 @@ CORPORA: dict[str, Corpus] = {
         arabic.TRANSLATED_TEST,
         emotone.CORPUS,
         epitome.CORPUS,
+        heartfelt_talks.CORPUS,
     )
 }
 
@@ -98,7 +100,7 @@ def load(
     corpus = find(name)
     if split is not None and split not in corpus.splits:
         raise UnknownName(f"split of {name}", split, corpus.splits)
-    folder = data_folder(data) / corpus.folder
+    folder = corpus.place(data_folder(data))
     if not folder.exists():
         way = f"heartfelt corpora pull {name}" if corpus.downloads else "bring its files"
         raise MissingData(

@@ -35,9 +35,15 @@ class Corpus:
     labels: tuple[str, ...] = ()  # the label set of its turns, where it has one
     language: str = "en"
     downloads: tuple[Download, ...] = ()
+    shipped: Path | None = None  # where it lies in the package, if it comes with it
 
     def is_in(self, data: Path) -> bool:
-        return any((data / self.folder).glob(self.shows))
+        return any(self.place(data).glob(self.shows))
+
+    def place(self, data: Path) -> Path:
+        """Its folder below the data folder; or, of one that comes with Heartfelt, in the package."""
+        own = data / self.folder
+        return self.shipped if self.shipped and not own.exists() else own
 
     @property
     def title(self) -> str:

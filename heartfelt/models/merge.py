@@ -49,9 +49,9 @@ def _place(base: Path, adapter: Path) -> Path:
 def _write(base: Path, adapter: Path, to: Path) -> None:
     gguf = need("gguf", "chat", "Merging an adapter")
     eight_bits = gguf.GGMLQuantizationType.Q8_0
-    weights, beside = _read(gguf, base), _read(gguf, adapter)
+    weights, beside = read_gguf(gguf, base), read_gguf(gguf, adapter)
     alpha = float(beside.fields["adapter.lora.alpha"].contents())
-    learned = {tensor.name: _floats(gguf, tensor) for tensor in beside.tensors}
+    learned = {tensor.name: floats(gguf, tensor) for tensor in beside.tensors}
     writer = gguf.GGUFWriter(str(to), "llama")
     for name, field in weights.fields.items():
         if not name.startswith("GGUF.") and name != "general.architecture":  # the writer writes these itself
@@ -61,7 +61,7 @@ def _write(base: Path, adapter: Path, to: Path) -> None:
         if down is None or up is None:
             writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
         else:  # (rank, in), (out, rank)
-            sum_of_both = _floats(gguf, tensor) + (up @ down) * np.float32(alpha / len(down))
+            sum_of_both = floats(gguf, tensor) + (up @ down) * np.float32(alpha / len(down))
             writer.add_tensor(
                 tensor.name, gguf.quants.quantize(sum_of_both, eight_bits), raw_dtype=eight_bits
             )
@@ -77,12 +77,12 @@ def _write(base: Path, adapter: Path, to: Path) -> None:
         writer.close()
 
 
-def _read(gguf: Any, path: Path) -> Any:
+def read_gguf(gguf: Any, path: Path) -> Any:
     try:
         return gguf.GGUFReader(str(path))
     except (ValueError, IndexError, KeyError) as problem:
         raise BadData(f"{path} cannot be read as GGUF: {problem}") from None
 
 
-def _floats(gguf: Any, tensor: Any) -> Any:
+def floats(gguf: Any, tensor: Any) -> Any:
     return gguf.quants.dequantize(tensor.data, tensor.tensor_type)

@@ -2,8 +2,9 @@
 
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -46,36 +47,53 @@ def write_adapter(model: listener_lm.ListenerLM, to: Path) -> Path:
 
 
 def _write(gguf: Any, writer: Any, model: listener_lm.ListenerLM) -> None:
-    config = model.encoder.config
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(model.config.lora_alpha))
-    for name, parameter in model.encoder.named_parameters():
-        if found := _PARAMETER.search(name):
-            layer, module, side = found.groups()
-            tensor = parameter.detach().float().numpy()
-            if side == "B" and module in ("self_attn.q_proj", "self_attn.k_proj"):
-                heads = config.num_attention_heads if "q_proj" in module else config.num_key_value_heads
-                tensor = interleaved(tensor, heads)
-            # Eight bits in blocks of 32 with a scale each: half the size, and what is lost is far below the base
-            # weights' four bits. Rows that are not made of whole blocks stay in half precision.
-            kind = (
-                gguf.GGMLQuantizationType.Q8_0
-                if tensor.shape[-1] % 32 == 0
-                else gguf.GGMLQuantizationType.F16
-            )
-            writer.add_tensor(
-                f"blk.{layer}.{_NAMES[module]}.weight.lora_{side.lower()}",
-                gguf.quants.quantize(tensor, kind),
-                raw_dtype=kind,
-            )
+    for place in places(model):
+        tensor = place.parameter.detach().float().numpy()
+        if place.heads:
+            tensor = interleaved(tensor, place.heads)
+        # Eight bits in blocks of 32 with a scale each: half the size, and what is lost is far below the base
+        # weights' four bits. Rows that are not made of whole blocks stay in half precision.
+        kind = (
+            gguf.GGMLQuantizationType.Q8_0 if tensor.shape[-1] % 32 == 0 else gguf.GGMLQuantizationType.F16
+        )
+        writer.add_tensor(place.name, gguf.quants.quantize(tensor, kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
 
 
+class Place(NamedTuple):
+    """An adapter's matrix: what llama.cpp calls it, where it is, and how many heads its rows are of, if they turn."""
+
+    name: str
+    parameter: Any
+    heads: int
+
+
+def places(model: listener_lm.ListenerLM) -> Iterator[Place]:
+    config = model.encoder.config
+    turned = {
+        "self_attn.q_proj": config.num_attention_heads,
+        "self_attn.k_proj": config.num_key_value_heads,
+    }
+    for name, parameter in model.encoder.named_parameters():
+        if found := _PARAMETER.search(name):
+            layer, module, side = found.groups()
+            heads = turned.get(module, 0) if side == "B" else 0
+            yield Place(f"blk.{layer}.{_NAMES[module]}.weight.lora_{side.lower()}", parameter, heads)
+
+
 def interleaved(rows: NDArray[Any], heads: int) -> NDArray[Any]:
     """llama.cpp rotates neighbouring rows of a query or key, transformers the two halves of a head: (out, …) → same."""
     out = rows.shape[0]
     return rows.reshape(heads, 2, out // heads // 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
+
+
+def side_by_side(rows: NDArray[Any], heads: int) -> NDArray[Any]:
+    """The other way round: `interleaved` taken back."""
+    out = rows.shape[0]
+    return rows.reshape(heads, out // heads // 2, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)

@@ -183,6 +183,22 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
     click.echo(f"In {made}: {size / 1e6:.1f} MB")
 
 
+@click.command()
+@click.argument("adapter", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("recipe", type=_PATH)
+@click.option("--to", required=True, type=_PATH, help="The run folder to write.")
+def restore(adapter: Path, recipe: Path, to: Path) -> None:
+    """Make a finished run again of an exported adapter (.gguf), to score it or to learn on from it (`start`).
+
+    RECIPE is the one that it was trained by: its settings say what the adapter belongs to.
+    """
+    module_of("listener_lm")  # says what is missing where torch is
+    from heartfelt.training.restore import restore as make_again
+
+    run = make_again(adapter, recipes.load(recipe), to)
+    click.echo(f"In {run.folder}: heartfelt runs score {run.folder} --prefix gold")
+
+
 @click.command("list")
 @click.argument("folder", type=_PATH, default=Path("runs"))
 def list_(folder: Path) -> None:

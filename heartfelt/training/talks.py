@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from heartfelt import corpora
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn, examples
 from heartfelt.files import Faults
 from heartfelt.labels import NEUTRAL
 from heartfelt.training.small_talk import daily_dialogues, small_talk
 
+_COPIES = 4
 LONGEST = 4  # turns: DailyDialog's are long, and two plain answers teach what four would
 
 
@@ -66,10 +69,22 @@ def _plain(dialogue: Dialogue) -> Talk:
     return Talk(Dialogue(dialogue.id, tuple(turns), source=dialogue.source), replies)
 
 
+def with_ours(split: str, data: Path | None) -> Iterator[Talk]:
+    """All of these, and our own talks several times over: there are few of them, and they are as we want replies."""
+    yield from with_small_talk(split, data)
+    if split != "train":
+        return
+    for dialogue in corpora.load("heartfelt_talks", "train", data=data):
+        replies = tuple(example.index for example in examples(dialogue, window=None))
+        for copy in range(_COPIES):  # under names of their own: what is left open of each differs
+            yield Talk(msgspec.structs.replace(dialogue, id=f"{dialogue.id}:{copy}"), replies)
+
+
 TALKS: dict[str, TalkTask] = {
     task.name: task
     for task in (
         TalkTask("replies", "what a listener says next", empathetic),
         TalkTask("replies_and_small_talk", "the same, with small talk to learn from", with_small_talk),
+        TalkTask("replies_and_ours", "the same, with our own talks to learn from too", with_ours),
     )
 }

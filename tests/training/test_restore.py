@@ -1,0 +1,47 @@
+"""A run again from its adapter."""
+
+from pathlib import Path
+
+import pytest
+
+from heartfelt.errors import InvalidValue
+from heartfelt.recipe import Recipe
+
+
+def test_what_an_adapter_says_its_restored_run_says(tiny_llama: Path, tmp_path: Path) -> None:
+    import torch
+
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.training.adapter import write_adapter
+    from heartfelt.training.restore import restore
+
+    settings = {"checkpoint": str(tiny_llama), "lora_rank": 4, "lora_alpha": 8}
+    model, _ = lm.build(lm.Settings(**settings))
+    torch.manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter)
+    adapter = write_adapter(model, tmp_path / "adapter.gguf")
+    run = restore(adapter, Recipe(task="replies", model="listener_lm", settings=settings), tmp_path / "run")
+    again = lm.load(run.folder / "model")
+    ours, theirs = model.state_dict(), again.state_dict()
+    assert set(ours) == set(theirs)
+    for name, weights in ours.items():  # eight bits lose about a 250th of a block's largest number at most
+        assert (weights - theirs[name]).abs().max() <= weights.abs().max() / 200, name
+    assert all(weights.any() for name, weights in theirs.items() if "lora_B" in name)
+    assert run.results is not None and run.results["scores"] == {}  # what it scores is for others to measure
+
+
+@pytest.mark.parametrize("wrong", [{"lora_rank": 2}, {"lora_alpha": 16}])
+def test_an_adapter_of_another_size_is_refused_and_nothing_written(
+    wrong: dict[str, int], tiny_llama: Path, tmp_path: Path
+) -> None:
+    from heartfelt.models import listener_lm as lm
+    from heartfelt.training.adapter import write_adapter
+    from heartfelt.training.restore import restore
+
+    settings = {"checkpoint": str(tiny_llama), "lora_rank": 4, "lora_alpha": 8}
+    adapter = write_adapter(lm.build(lm.Settings(**settings))[0], tmp_path / "adapter.gguf")
+    with pytest.raises(InvalidValue, match="adapter"):
+        restore(adapter, Recipe(task="replies", model="listener_lm", settings=settings | wrong), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
