@@ -18,7 +18,7 @@ import msgspec
 from heartfelt.agent.generator import Decoding, Generator, Wish
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue, shipped
-from heartfelt.agent.policy import Policy
+from heartfelt.agent.policy import SHIPPED, Policy
 from heartfelt.agent.rank import Weights, rank
 from heartfelt.dialogue import Candidate, Concept, Dialogue, Reply, Verdict
 from heartfelt.errors import UnknownName
@@ -58,7 +58,7 @@ class Agent:
         self.generator, self.pool, self.know = generator, pool, know
         self.listener = listener or shipped()
         self.guard = guard or Guard(ear=self.listener.needs_help)
-        self.policy = policy or Policy()
+        self.policy = policy or SHIPPED
         self.settings = settings or Settings()
 
     def with_settings(self, settings: Settings) -> "Agent":

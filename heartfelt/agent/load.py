@@ -7,7 +7,6 @@ from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Generator
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import SHIPPED, Listener, shipped
-from heartfelt.agent.policy import Policy
 from heartfelt.agent.policy import load as load_policy
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import weights
@@ -58,7 +57,7 @@ def load(
         generator(backend, listener, reranker, slots, threads),
         listener,
         Guard(locale, listener.needs_help) if guard else Guard.off(),
-        load_policy(policy) if policy else Policy(),
+        load_policy(policy) if policy else None,
         settings,
         joining,
         know,

@@ -17,6 +17,9 @@ from heartfelt.evaluation.outputs import Header
 from heartfelt.terminal import console, counting, printable, table
 
 _PATH = click.Path(path_type=Path)
+_workers = click.option(
+    "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Turns answered at once."
+)
 
 
 @click.command()
@@ -27,9 +30,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--corpus", default="empathetic_dialogues", show_default=True)
 @click.option("--split", default="test", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), help="So many dialogues, the first ones.")
-@click.option(
-    "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Turns answered at once."
-)
+@_workers
 @click.option("--data", type=_PATH, help="Where the corpora lie; else $HEARTFELT_DATA.")
 @agent_options
 def answer(
@@ -63,9 +64,12 @@ def answer(
 @click.option("--split", default="test", show_default=True)
 @click.option("--contexts", type=click.IntRange(min=1), default=200, show_default=True,
               help="First messages of so many dialogues, evenly from the split.")  # fmt: skip
+@_workers
 @click.option("--data", type=_PATH, help="Where the corpora lie; else $HEARTFELT_DATA.")
 @agent_options
-def steering(corpus: str, split: str, contexts: int, data: Path | None, **options: Any) -> None:
+def steering(
+    corpus: str, split: str, contexts: int, workers: int, data: Path | None, **options: Any
+) -> None:
     """Ask for each of the eight intents, and see how often the reply is read as it; and how often unasked."""
     from heartfelt.agent.probes import steering as probe
 
@@ -79,7 +83,7 @@ def steering(corpus: str, split: str, contexts: int, data: Path | None, **option
         for dialogue in dialogues[::step_size][:contexts]
     ]
     with counting("Steering") as step:
-        found = probe(agent, chosen, step)
+        found = probe(agent, chosen, step, workers)
     shown = table("intent", "asked", "unasked", right=("asked", "unasked"))
     for one in found:
         shown.add_row(one.intent, f"{one.asked:.1%}", f"{one.unasked:.1%}")

@@ -1,6 +1,7 @@
 """Does the agent do as it should? Asked for an intent, is that what it says; and is small talk left alone?"""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from heartfelt.agent.agent import Agent
 from heartfelt.dialogue import Dialogue, Value
@@ -31,23 +32,27 @@ class Plain(Value, frozen=True):
 
 
 def steering(
-    agent: Agent, contexts: Sequence[Dialogue], step: Callable[[str], None] = lambda _: None
+    agent: Agent,
+    contexts: Sequence[Dialogue],
+    step: Callable[[str], None] = lambda _: None,
+    workers: int = 4,  # contexts answered at once
 ) -> list[Steered]:
     """Every intent asked for in every context, by the agent's own way of choosing; read by its 41-way labeller."""
-    unasked = _labels(agent, [agent.reply(context).text for context in contexts])
-    found = []
-    for intent in INTENTS:
+
+    def labels(plan: str | None) -> list[str]:
         texts = []
-        for context in contexts:
-            texts.append(agent.reply(context, plan=intent).text)
-            step(f"{intent}: {len(texts):,} of {len(contexts):,}")
-        asked = _labels(agent, texts)
-        found.append(
-            Steered(
-                intent, asked.count(intent) / len(asked), unasked.count(intent) / len(unasked), len(asked)
-            )
-        )
-    return found
+        for reply in pool.map(lambda context: agent.reply(context, plan=plan), contexts):
+            texts.append(reply.text)
+            step(f"{plan or 'unasked'}: {len(texts):,} of {len(contexts):,}")
+        return _labels(agent, texts)
+
+    with ThreadPoolExecutor(workers) as pool:
+        unasked = labels(None)
+        asked = {intent: labels(intent) for intent in INTENTS}
+    return [
+        Steered(intent, said.count(intent) / len(said), unasked.count(intent) / len(unasked), len(said))
+        for intent, said in asked.items()
+    ]
 
 
 def small_talk(agent: Agent, prompts: Sequence[Dialogue]) -> list[Plain]:

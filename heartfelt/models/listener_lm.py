@@ -26,6 +26,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from heartfelt.dialogue import Dialogue
 from heartfelt.errors import InvalidValue, need
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.precision import precision
 from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 
 TOKENS_A_REPLY = (
@@ -190,13 +191,16 @@ def counts(purpose: Sequence[int]) -> list[list[int]]:
 
 
 def speaking(model: ListenerLM) -> Any:
-    """The same weights as a transformers model that has generate()."""
+    """The same weights as a transformers model that has generate(), adapters put into them."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     settings = dict(model.config.encoder)
     with torch.device("meta"):
         causal: Any = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
+    for module in model.encoder.modules():
+        if hasattr(module, "lora_A"):
+            module.merge()
     setattr(causal, causal.base_model_prefix, model.encoder)
     causal.lm_head = torch.nn.Linear(1, 1, bias=False)
     causal.lm_head.weight = model.encoder.get_input_embeddings().weight  # tied
-    return causal.eval()
+    return (causal.to(torch.bfloat16) if precision() == "bf16" else causal).eval()

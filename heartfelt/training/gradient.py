@@ -19,6 +19,7 @@ from transformers.trainer_utils import EvalPrediction
 from heartfelt.dialogue import Turn
 from heartfelt.models.backbone import separator
 from heartfelt.models.heads import UNLABELLED, Lesson
+from heartfelt.models.precision import precision
 from heartfelt.recipe import BadRecipe, Recipe
 from heartfelt.training.batches import LengthBuckets, padded
 from heartfelt.training.callbacks import BestKeeper, Checkpoints, Log, Minutes, last_checkpoint, world_size
@@ -172,7 +173,7 @@ class Learner:
             report_to=[],
             remove_unused_columns=False,
             label_names=["labels"],
-            bf16=False,  # never on by default: on some CPUs AMX dies with "Illegal instruction"
+            bf16=precision() == "bf16",
             use_cpu=not torch.cuda.is_available(),
             dataloader_pin_memory=False,
             ddp_find_unused_parameters=False,

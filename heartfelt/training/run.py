@@ -22,6 +22,7 @@ from typing import Any, TypeVar, cast
 
 from heartfelt.errors import BadData, HeartfeltError, MissingData
 from heartfelt.files import writing
+from heartfelt.models.precision import precision
 from heartfelt.recipe import Recipe, dump, parse
 
 T = TypeVar("T")
@@ -157,6 +158,8 @@ def environment() -> dict[str, str]:
     """What a result depends on besides recipe and data."""
     packages = ("heartfelt", "torch", "transformers", "accelerate", "numpy", "scikit-learn")
     found = {"python": platform.python_version(), "machine": f"{platform.machine()}, {platform.system()}"}
+    if precision() != "fp32":
+        found["precision"] = precision()
     for package in packages:
         try:
             found[package] = metadata.version(package)

@@ -18,7 +18,7 @@ from heartfelt.files import Faults
 from heartfelt.labels import NEUTRAL
 from heartfelt.training.small_talk import daily_dialogues, small_talk
 
-_COPIES = 4
+_COPIES = 6  # about as many as there are others
 LONGEST = 4  # turns: DailyDialog's are long, and two plain answers teach what four would
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heartfelt.agent.policy import BadPolicy, Policy, load
+from heartfelt.agent.policy import SHIPPED, BadPolicy, Policy, load
 from heartfelt.errors import MissingData
 from heartfelt.labels import LABELS
 
@@ -73,3 +73,9 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         policy(tmp_path, "rules: [")
     with pytest.raises(MissingData, match="cannot be read"):
         load(tmp_path / "none.yaml")
+
+
+def test_the_shipped_policy_says_what_it_heard_before_it_asks() -> None:
+    plan = {"questioning": 0.5, "acknowledging": 0.5}
+    assert SHIPPED.steer(plan, 1) == pytest.approx({"questioning": 1 / 3, "acknowledging": 2 / 3})
+    assert SHIPPED.steer(plan, 2) == pytest.approx(plan)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from heartfelt.dialogue import Turn
+from heartfelt.errors import UnknownName
 from heartfelt.models import module_of
 from heartfelt.training import tasks
 from heartfelt.training.tasks import Item
@@ -46,3 +49,16 @@ def test_every_list_is_padded_and_the_mask_knows_what_is_real() -> None:
         "attention_mask": [[1, 0], [1, 1]],
         "labels": [[0], [3]],
     }
+
+
+def test_half_precision_only_where_it_is_asked_for_and_then_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heartfelt.models.precision import precision
+    from heartfelt.training.run import environment
+
+    monkeypatch.delenv("HEARTFELT_PRECISION", raising=False)
+    assert precision() == "fp32" and "precision" not in environment()
+    monkeypatch.setenv("HEARTFELT_PRECISION", "bf16")
+    assert environment()["precision"] == "bf16"
+    monkeypatch.setenv("HEARTFELT_PRECISION", "fp8")
+    with pytest.raises(UnknownName, match="fp8"):
+        precision()

@@ -1,6 +1,8 @@
 """A tiny language model learns to answer, to heed its prefix, and to recognise by it."""
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +263,44 @@ def _says_what_it_learned(folder: Path) -> None:
     assert model.say(asked, Wish(), 3, warm) == model.say(asked, Wish(), 3, warm)
     long = Dialogue("d", (Turn("speaker", "my dog died " * 2_000),))
     assert model.say(long, Wish(), 1, cold)
+    _says_the_same_to_many_at_once(model, cold)
+
+
+def _says_the_same_to_many_at_once(model: Any, cold: Any) -> None:
+    """Prompts of other lengths beside it, and waiting, change nothing."""
+    from heartfelt.agent.generator import Wish
+
+    asked = [Dialogue("d", (Turn("speaker", "my dog died " * i),)) for i in range(1, 9)]
+    plans = ("wishing", "questioning")
+    alone = [model.say(one, Wish("sad", plans[i % 2]), 1, cold)[0] for i, one in enumerate(asked)]
+    sizes: list[int] = []
+    answer = model._answer
+    model._answer = lambda together: (sizes.append(len(together)), answer(together))
+    with model._one_at_a_time, ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(model.say, one, Wish("sad", plans[i % 2]), 1, cold) for i, one in enumerate(asked)]
+        while len(model._waiting) < len(asked):
+            time.sleep(0.01)
+        model._one_at_a_time.release()
+        together = [future.result()[0] for future in futures]
+        model._one_at_a_time.acquire()
+    assert sizes == [8]
+    assert [one.text for one in together] == [one.text for one in alone]
+    for one, other in zip(alone, together, strict=True):
+        assert one.scores["likelihood"] == pytest.approx(other.scores["likelihood"], abs=1e-4)
+
+
+def test_words_are_left_as_transformers_leaves_them() -> None:
+    import torch
+    from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    from heartfelt.agent.generator import Decoding
+    from heartfelt.agent.run_folder import _Likeliest
+
+    scores = torch.randn(5, 200, generator=torch.Generator().manual_seed(1)) * 3
+    theirs = scores
+    for warp in (TemperatureLogitsWarper(0.8), TopKLogitsWarper(40), TopPLogitsWarper(0.9)):
+        theirs = warp(None, theirs)
+    assert torch.allclose(_Likeliest(Decoding())(None, scores), theirs)
 
 
 def test_a_folder_that_cannot_speak_is_refused(tmp_path: Path, moods: Path) -> None:
