@@ -57,7 +57,7 @@ def labelled(dialogues: Sequence[Dialogue], folder: Path = ENCODER) -> list[Dial
         meta = {
             **dialogue.meta,
             "emotionality": round(sum(by_turn) / len(by_turn), 4),
-            "turns": by_turn,
+            "by_turn": by_turn,
             "chances": sure,
         }
         made.append(msgspec.structs.replace(dialogue, turns=turns, meta=meta))

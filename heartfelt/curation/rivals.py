@@ -15,6 +15,7 @@ from heartfelt.text import normalized
 
 SKETCH = 64  # smallest hashes of a file's lines
 SAME_FILM = 0.15  # share of lines in common from which two files are of one film; other films share under .02
+ALONE = "the only one"
 _LONG = 5  # words of a line that is hardly in two films
 _WHOLE = 0.85  # of the lines of the fullest rival: less is a part of the film
 
@@ -140,7 +141,7 @@ def choose(rivals: Iterable[Rival]) -> list[Choice]:
     choices = []
     for film, group in sorted(films(sorted(rivals, key=lambda rival: rival.name)).items()):
         if len(group) == 1:
-            choices.append(Choice(group[0].name, film, True, "the only one"))
+            choices.append(Choice(group[0].name, film, True, ALONE))
             continue
         fullest = max(rival.quality.lines for rival in group)
         whole = [rival for rival in group if rival.quality.lines >= _WHOLE * fullest]

@@ -17,6 +17,7 @@ from heartfelt.curation.subtitle import Line
 from heartfelt.errors import BadData, MissingData
 from heartfelt.text import STOP_WORDS
 
+FOLDER = SHIPPED / "turns"
 _STOP = STOP_WORDS["en"]
 _I = frozenset("i i'm i'll i've i'd me my mine myself".split())
 _YOU = frozenset("you you're you'll you've you'd your yours yourself".split())
@@ -232,4 +233,4 @@ class Segmenter:
 
 @cache
 def shipped() -> Segmenter:
-    return Segmenter.load(SHIPPED / "turns")
+    return Segmenter.load(FOLDER)
