@@ -76,11 +76,11 @@ class _Index:
     def twin(self, text: str, signature: np.ndarray) -> str | None:
         if text in self._known:
             return text
-        shingles = shingles(text)
+        own = shingles(text)
         candidates = {i for band in _bands(signature) for i in self._buckets.get(band, ())}
         for index in sorted(candidates):
             others = shingles(self._texts[index])
-            if len(shingles & others) >= NEAR * len(shingles | others):
+            if len(own & others) >= NEAR * len(own | others):
                 return self._texts[index]
         return None
 

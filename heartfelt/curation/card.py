@@ -1,4 +1,4 @@
-"""The dataset card of a curated corpus: what was done, what each step removed and why, meed2's tables, where it comes from."""
+"""The dataset card of a curated corpus: what each step removed and why, meed2's tables, where it comes from."""
 
 from typing import Any
 
@@ -15,15 +15,15 @@ def page(run: Counts, stages: dict[str, Counts], statistics: dict[str, Counts]) 
     return "\n\n".join(
         (
             "# Emotional dialogues from subtitles",
-            "Dialogues cut from subtitle files by `heartfelt curate subtitles`, as meed2 (Xie & Pu 2021, section 3) describes "
-            "it: lines → turns → dialogues → cleaned → labelled with 41 emotions and intents → the most emotional ones. Here "
-            "(train, valid, test by film) are those; the others are in `others/`. `heartfelt corpora describe FOLDER` reads "
-            "both.",
+            "Dialogues cut from subtitle files by `heartfelt curate subtitles`, as meed2 (Xie & Pu 2021, section 3) "
+            "describes it: lines → turns → dialogues → cleaned → labelled with 41 emotions and intents → the most "
+            "emotional ones. Here (train, valid, test by film) are those; the others are in `others/`. `heartfelt "
+            "corpora describe FOLDER` reads both.",
             "**Provenance.** " + _provenance(run),
-            "**Licence.** That of the subtitles: film owners hold rights in the text. Use it where the law lets you (research, "
-            "text and data mining), and quote nothing at length.",
-            "**Not gold.** Who speaks was guessed (see the segmenter's card), speakers A and B only follow each other, and "
-            "labels are a classifier's. `audit.csv` is a sample for people to check.",
+            "**Licence.** That of the subtitles: film owners hold rights in the text. Use it where the law lets you "
+            "(research, text and data mining), and quote nothing at length.",
+            "**Not gold.** Who speaks was guessed (see the segmenter's card), speakers A and B only follow each other, "
+            "and labels are a classifier's. `audit.csv` is a sample for people to check.",
             "## What each step kept\n\n" + funnel(stages),
             "## What was removed, and why\n\n" + removed(stages),
             "## Statistics\n\n" + tables(statistics),
@@ -35,11 +35,14 @@ def page(run: Counts, stages: dict[str, Counts], statistics: dict[str, Counts]) 
 def _provenance(run: Counts) -> str:
     settings = run["settings"]
     cleaning = ", ".join(f"{name} {value}" for name, value in settings["cleaning"].items())
-    rest = ", ".join(f"{name} {value}" for name, value in settings.items() if name != "cleaning" and value != "")
+    rest = ", ".join(
+        f"{name} {value}" for name, value in settings.items() if name != "cleaning" and value != ""
+    )
     return (
-        f"{run['files']:,} files in {run['shards']:,} shards; heartfelt {run['heartfelt']}, segmenter {run['segmenter'][:12]}, "
-        f"encoder {run['encoder'][:12]}. Settings: {rest}; cleaning: {cleaning}. `choices.tsv` says which subtitle of a film was "
-        "taken and why, `quarantine.tsv` what could not be read, `manifest.json` every count and the hash of each file."
+        f"{run['files']:,} files in {run['shards']:,} shards; heartfelt {run['heartfelt']}, segmenter "
+        f"{run['segmenter'][:12]}, encoder {run['encoder'][:12]}. Settings: {rest}; cleaning: {cleaning}. "
+        "`choices.tsv` says which subtitle of a film was taken and why, `quarantine.tsv` what could not be read, "
+        "`manifest.json` every count and the hash of each file."
     )
 
 
@@ -61,11 +64,21 @@ def funnel(stages: dict[str, Counts]) -> str:
 
 
 def removed(stages: dict[str, Counts]) -> str:
-    rows = [(f"text: {name.removeprefix('removed: ')}", count) for name, count in stages["read"].items() if ":" in name]
+    rows = [
+        (f"text: {name.removeprefix('removed: ')}", count)
+        for name, count in stages["read"].items()
+        if ":" in name
+    ]
     choose = stages["choose"]
-    rows += [(f"files: {name}", choose[name]) for name in ("not English", "fragments", "rivals left") if choose.get(name)]
+    rows += [
+        (f"files: {name}", choose[name])
+        for name in ("not English", "fragments", "rivals left")
+        if choose.get(name)
+    ]
     rows += [(name, count) for name, count in stages["cut"].items() if ":" in name or name == "turns masked"]
-    rows += [(f"dialogues: {name}", count) for name, count in stages["unique"].items() if name.startswith("again")]
+    rows += [
+        (f"dialogues: {name}", count) for name, count in stages["unique"].items() if name.startswith("again")
+    ]
     return _table(("what and why", "how many"), [(name, f"{count:,}") for name, count in rows])
 
 
@@ -75,15 +88,24 @@ def tables(statistics: dict[str, Counts]) -> str:
     columns = [
         numbers
         for which in ("all", "emotional")
-        for numbers in (tuple(statistics[which].get(n, 0) for n in ("dialogues", "turns", "tokens")), MEED2[which])
+        for numbers in (
+            tuple(statistics[which].get(n, 0) for n in ("dialogues", "turns", "tokens")),
+            MEED2[which],
+        )
     ]
     rows: list[tuple[str, ...]] = [
-        (name, *(f"{numbers[i]:,}" for numbers in columns)) for i, name in enumerate(("dialogues", "turns", "tokens"))
+        (name, *(f"{numbers[i]:,}" for numbers in columns))
+        for i, name in enumerate(("dialogues", "turns", "tokens"))
     ]
-    for name, over, under in (("turns a dialogue", 1, 0), ("tokens a turn", 2, 1), ("tokens a dialogue", 2, 0)):
+    for name, over, under in (
+        ("turns a dialogue", 1, 0),
+        ("tokens a turn", 2, 1),
+        ("tokens a dialogue", 2, 0),
+    ):
         rows.append((name, *(f"{numbers[over] / max(1, numbers[under]):.2f}" for numbers in columns)))
     mean = [
-        s.get("thousandths of emotionality", 0) / 1000 / max(1, s.get("dialogues", 0)) for s in statistics.values()
+        s.get("thousandths of emotionality", 0) / 1000 / max(1, s.get("dialogues", 0))
+        for s in statistics.values()
     ]
     rows.append(("mean emotionality", f"{mean[0]:.3f}", "", f"{mean[1]:.3f}", ""))
     return _table(heads, rows)
@@ -94,7 +116,9 @@ def figure(statistics: Counts) -> str:
     total = max(1, sum(counts.values()))
     most = max(1, *counts.values())
     ranked = sorted(LABELS, key=lambda label: (-counts[label], LABELS.index(label)))
-    lines = [f"{label:<14}{counts[label] / total:>6.1%} {bar(counts[label] / most)}".rstrip() for label in ranked]
+    lines = [
+        f"{label:<14}{counts[label] / total:>6.1%} {bar(counts[label] / most)}".rstrip() for label in ranked
+    ]
     return "```\n" + "\n".join(lines) + "\n```"
 
 

@@ -33,24 +33,67 @@ _SHOWN = {
 @click.command()
 @click.argument("paths", metavar="IN...", nargs=-1, required=True, type=_PATH)
 @click.argument("out", type=_PATH)
-@click.option("--engine", default="local", show_default=True, help="local, or ray (Ray Data; OUT on a disk that all machines see).")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, or Ray's actors.")
+@click.option(
+    "--engine",
+    default="local",
+    show_default=True,
+    help="local, or ray (Ray Data; OUT on a disk that all machines see).",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes, or Ray's actors."
+)
 @click.option("--resume", is_flag=True, help="Go on with the run in OUT; finished shards are not done again.")
-@click.option("--top", type=click.FloatRange(min=0, min_open=True), default=_DEFAULT.top, show_default=True,
-              help="The most emotional: a share below 1, or a number.")
-@click.option("--gap", type=click.FloatRange(min=0), default=_CLEAN.gap, show_default=True,
-              help="Seconds of silence that end a dialogue.")
-@click.option("--max-turns", type=click.IntRange(min=0), default=_CLEAN.max_turns, show_default=True,
-              help="Cut dialogues off after so many turns; 0 for never.")
-@click.option("--min-lines", type=click.IntRange(min=1), default=_DEFAULT.min_lines, show_default=True,
-              help="A subtitle of fewer lines is left out as a fragment.")
-@click.option("--no-toxic", is_flag=True, help="Leave out dialogues in which the guard's patterns find toxicity.")
+@click.option(
+    "--top",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_DEFAULT.top,
+    show_default=True,
+    help="The most emotional: a share below 1, or a number.",
+)
+@click.option(
+    "--gap",
+    type=click.FloatRange(min=0),
+    default=_CLEAN.gap,
+    show_default=True,
+    help="Seconds of silence that end a dialogue.",
+)
+@click.option(
+    "--max-turns",
+    type=click.IntRange(min=0),
+    default=_CLEAN.max_turns,
+    show_default=True,
+    help="Cut dialogues off after so many turns; 0 for never.",
+)
+@click.option(
+    "--min-lines",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.min_lines,
+    show_default=True,
+    help="A subtitle of fewer lines is left out as a fragment.",
+)
+@click.option(
+    "--no-toxic", is_flag=True, help="Leave out dialogues in which the guard's patterns find toxicity."
+)
 @click.option("--mask-private", is_flag=True, help="Mask e-mails, numbers, addresses and told names.")
-@click.option("--audit", type=click.IntRange(min=0), default=_DEFAULT.audit, show_default=True,
-              help="So many dialogues for people to check, in audit.csv.")
-@click.option("--files-a-shard", type=click.IntRange(min=1), default=_DEFAULT.files_a_shard, show_default=True,
-              help="What is done at a time, and again after a kill.")
-@click.option("--segmenter", type=_PATH, help="Another turn segmenter than the shipped one (heartfelt curate turns --save).")
+@click.option(
+    "--audit",
+    type=click.IntRange(min=0),
+    default=_DEFAULT.audit,
+    show_default=True,
+    help="So many dialogues for people to check, in audit.csv.",
+)
+@click.option(
+    "--files-a-shard",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.files_a_shard,
+    show_default=True,
+    help="What is done at a time, and again after a kill.",
+)
+@click.option(
+    "--segmenter",
+    type=_PATH,
+    help="Another turn segmenter than the shipped one (heartfelt curate turns --save).",
+)
 @click.option("--encoder", type=_PATH, help="Another encoder than the shipped one (heartfelt runs export).")
 def subtitles(
     paths: tuple[Path, ...], out: Path, engine: str, workers: int, resume: bool, top: float, gap: float, max_turns: int,
@@ -59,8 +102,8 @@ def subtitles(
 ) -> None:  # fmt: skip
     """Make a corpus of emotional dialogues from subtitle files, as meed2 describes it.
 
-    IN are folders, .srt or OpenSubtitles .xml(.gz) files, or archives of them (OPUS's zip, tar): nothing is unpacked. OUT
-    becomes a corpus that `heartfelt corpora describe` and recipes read, with a card.
+    IN are folders, .srt or OpenSubtitles .xml(.gz) files, or archives of them (OPUS's zip, tar): nothing is unpacked.
+    OUT becomes a corpus that `heartfelt corpora describe` and recipes read, with a card.
     """
     from heartfelt.curation.pipeline import curate
 
@@ -95,7 +138,9 @@ def subtitles(
     broken = counted["read"].get("files", 0) - counted["read"].get("readable files", 0)
     if broken:
         click.echo(f"{broken:,} files could not be read: {out / 'quarantine.tsv'} says why")
-    click.echo(f"{counted['select']['emotional']:,} emotional dialogues of {counted['select']['dialogues']:,}\nWrote {out}")
+    click.echo(
+        f"{counted['select']['emotional']:,} emotional dialogues of {counted['select']['dialogues']:,}\nWrote {out}"
+    )
 
 
 @click.command()
@@ -115,7 +160,9 @@ def turns(paths: tuple[Path, ...], save: Path | None, data: Path | None, as_json
     with counting("aligning") as step:
         found = training.gold(paths, data, step)
     if not found:
-        raise MissingData("none of these subtitles is of a film in the Cornell corpus; heartfelt corpora describe cornell")
+        raise MissingData(
+            "none of these subtitles is of a film in the Cornell corpus; heartfelt corpora describe cornell"
+        )
     scripted = training.from_scripts(sorted({each.film for each in found}), data)
     measured = training.cross_validated(found, scripted)
     if as_json:
@@ -128,8 +175,8 @@ def turns(paths: tuple[Path, ...], save: Path | None, data: Path | None, as_json
         shown.add_row("always the commoner", f"{measured.majority:.4f}", "")
         console().print(shown)
         click.echo(
-            f"\n{measured.boundaries:,} boundaries, {measured.subtitles} subtitles, {measured.films} films, {training.FOLDS} folds by "
-            f"film; precision {measured.precision:.4f}, recall {measured.recall:.4f}"
+            f"\n{measured.boundaries:,} boundaries, {measured.subtitles} subtitles, {measured.films} films, "
+            f"{training.FOLDS} folds by film; precision {measured.precision:.4f}, recall {measured.recall:.4f}"
         )
     if save:
         weights, bias = training.train(scripted, [training.from_subtitle(each) for each in found])

@@ -1,8 +1,8 @@
 """Lines → turns → dialogues, as meed2 makes them, and its cleaning; every step counts what it removed and why.
 
 A dialogue ends where more than five seconds pass between two turns; where a time is missing, turns join. meed2's
-Appendix A, which lists its cleaning, is not in our copy of the paper: the steps and limits here are those that its authors
-describe for the same corpus elsewhere (EDOS, Welivita, Xie & Pu 2021), from memory, and each is a setting.
+Appendix A, which lists its cleaning, is not in our copy of the paper: steps and limits here follow what we remember of
+its authors' description of the same corpus (EDOS; Welivita, Xie & Pu 2021), and are settings.
 """
 
 import re
@@ -19,7 +19,9 @@ from heartfelt.text import same_key
 
 SPEAKERS = ("A", "B")  # who follow each other: subtitles do not say who it is
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
-_RECAP = re.compile(r"^\W*(?:previously|last (?:week|time|season)|earlier|coming up|next time|next week) on\b", re.I)
+_RECAP = re.compile(
+    r"^\W*(?:previously|last (?:week|time|season)|earlier|coming up|next time|next week) on\b", re.I
+)
 
 
 class Cleaning(msgspec.Struct, frozen=True):
@@ -95,7 +97,9 @@ def unfit(text: str, before: str | None, limits: Cleaning) -> str:
         return "a recap of an earlier episode"
     if sum(map(str.isalpha, bare)) < limits.min_letters * len(bare):
         return "hardly any letters"
-    if len(said) >= 8 and max(Counter(word.lower() for word in said).values()) > limits.max_repeats * len(said):
+    if len(said) >= 8 and max(Counter(word.lower() for word in said).values()) > limits.max_repeats * len(
+        said
+    ):
         return "one word over and over"
     if before is not None and same_key(text) == same_key(before):
         return "repeats the turn before"

@@ -1,4 +1,4 @@
-"""Who does the work of a stage: this process, several of them, or the machines of a Ray cluster. The functions are the same.
+"""Who does the work of a stage: this process, several, or the machines of a Ray cluster.
 
 A shard is one task, in either engine: what it gives depends on its input alone, so the engines agree to the byte.
 """

@@ -1,6 +1,6 @@
-"""What each turn expresses, by the shipped encoder: 41 labels, and emotionality, the sum over the 32 emotions (meed2, 3.2).
+"""What each turn expresses: 41 labels, and emotionality, the sum over the 32 emotions (meed2, 3.2).
 
-A dialogue's emotionality is the mean of its turns'. `top` finds the most emotional ones of any number in the memory of k.
+A dialogue's emotionality is the mean of its turns'. `top` finds the k most emotional ones in the memory of k.
 """
 
 import heapq
@@ -28,7 +28,9 @@ def encoder(folder: Path = ENCODER) -> Encoder:
     """The labeller, loaded once a process."""
     found = Encoder(folder)
     if tuple(found.card.heads.get("label", ())) != LABELS:
-        raise InvalidValue(f"the encoder in {folder} does not know the {len(LABELS)} labels (its head 'label')")
+        raise InvalidValue(
+            f"the encoder in {folder} does not know the {len(LABELS)} labels (its head 'label')"
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""OpenSubtitles 2018 as OPUS gives it: one XML file a subtitle, sentences in <s>, words in <w> or raw text, times between."""
+"""OpenSubtitles 2018 as OPUS gives it: XML, sentences in <s>, words in <w> or raw text, times between."""
 
 import re
 from typing import Any
@@ -11,7 +11,17 @@ from heartfelt.text import detokenized
 
 _TIME = re.compile(r"(\d{1,3}):(\d{1,2}):(\d{1,2})(?:[,.](\d{1,3}))?")
 _ID = re.compile(r"T(\d{1,6})([SE])")
-_KEPT = ("year", "genre", "original", "country", "unknown_words", "tokens", "confidence", "language", "duration")
+_KEPT = (
+    "year",
+    "genre",
+    "original",
+    "country",
+    "unknown_words",
+    "tokens",
+    "confidence",
+    "language",
+    "duration",
+)
 
 
 def read(content: bytes) -> Subtitle:

@@ -1,6 +1,6 @@
-"""From subtitle files to a corpus: `curate(paths, out)` runs the stages, goes on where a killed run stopped, and writes the card.
+"""From subtitle files to a corpus: `curate(paths, out)` runs the stages and writes the card.
 
-OUT is a corpus of ours (train-…, valid-…, test-….parquet: the emotional dialogues), with the other dialogues in others/, a
+OUT is a corpus of ours (train-…, valid-…, test-….parquet: the emotional dialogues), the other dialogues in others/, a
 card (README.md), manifest.json, choices.tsv, quarantine.tsv, audit.csv, and what the stages handed on in work/.
 """
 
@@ -78,19 +78,25 @@ def _planned(paths: Sequence[Path], out: Path, settings: Settings, resume: bool,
         "inputs": [str(path.resolve()) for path in paths],
         "settings": msgspec.to_builtins(settings),
         "heartfelt": heartfelt.__version__,
-        "segmenter": sha256((Path(settings.segmenter) if settings.segmenter else turns.FOLDER) / "weights.json"),
+        "segmenter": sha256(
+            (Path(settings.segmenter) if settings.segmenter else turns.FOLDER) / "weights.json"
+        ),
         "encoder": sha256((Path(settings.encoder) if settings.encoder else ENCODER) / "encoder.onnx"),
     }
     work = Work(out / "work")
     planned = out / "work" / "run.json"
     if planned.exists():
         if not resume:
-            raise InvalidValue(f"{out} holds a run already: add --resume to go on with it, or name another folder")
+            raise InvalidValue(
+                f"{out} holds a run already: add --resume to go on with it, or name another folder"
+            )
         before = read_json(planned)
         if changed := [name for name in run if run[name] != before.get(name)]:
             raise InvalidValue(
                 f"{out} was begun with other {' and '.join(changed)}: go on as it was begun, or name another folder"
             )
+        for left in out.rglob(".*.part"):  # what was being written when the run was killed
+            left.unlink()
         return Task(str(out), settings, before["shards"])
     if out.exists() and (not out.is_dir() or any(path.name != "work" for path in out.iterdir())):
         raise InvalidValue(f"{out} is there already and no run of ours; name another folder")

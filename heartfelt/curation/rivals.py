@@ -6,7 +6,7 @@ word, which titles in file names do not tell (remakes, releases, misspellings).
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -80,7 +80,7 @@ def _number(value: object) -> float:
 
 
 def sketch(subtitle: Subtitle) -> tuple[int, ...]:
-    """The smallest hashes of its longer lines: of two files, the share they have in common estimates that of the lines."""
+    """The smallest hashes of its longer lines; what two files share of them tells what they share of their lines."""
     keys = {normalized(line.text) for line in subtitle.lines}
     hashes = {
         int.from_bytes(hashlib.blake2b(key.encode(), digest_size=6).digest(), "big")
@@ -126,7 +126,7 @@ def films(rivals: Sequence[Rival]) -> dict[str, list[Rival]]:
 
 
 # What is weighed, in words for the reason, with its weight: a point is a tenth of a film's lines.
-_COUNTS = (
+_COUNTS: tuple[tuple[str, Callable[[Quality], float]], ...] = (
     ("fewer misread letters", lambda q: -4.0 * min(q.mended, 0.5)),
     ("sentences that end", lambda q: 2.0 * q.ended),
     ("sound times", lambda q: 2.0 * q.timed),

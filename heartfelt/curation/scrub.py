@@ -1,5 +1,7 @@
-"""What stands in subtitles and is not said: tags, music, sounds, names of who speaks, advertisements; and letters that were
-misread. Every removal is counted by its reason."""
+"""What stands in subtitles and is not said: tags, music, sounds, names of who speaks, advertisements.
+
+Letters that were misread are mended. Every removal is counted by its reason.
+"""
 
 import html
 import re
@@ -29,7 +31,8 @@ _ADVERTISED = re.compile(
     r"https?://|\bwww\.|\b[\w-]{2,}\.(?:com|org|net|tv|info|ag|mx|lt)\b|open ?subtitles|\bosdb\b|subscene|addic7ed|"
     r"podnapisi|\byify\b|\byts\b|\brarbg\b|[©™]|(?<!\w)@\w{3,}|"
     rf"(?:^|\n)\W{{0,4}}(?:this )?(?:{_MADE})\b[^.!?\n]{{0,40}}\b(?:by|from|at)\b(?: ?:| (?-i:[A-Z\W_]))|"
-    r"\bsubtitl(?:e|es|ed) [^.!?\n]{0,30}\bby\b|advertise your product|become (?:a )?vip member|remove all ads|support us and|"
+    r"\bsubtitl(?:e|es|ed) [^.!?\n]{0,30}\bby\b|advertise your product|become (?:a )?vip member|remove all ads|"
+    r"support us and|"
     r"rate this subtitle|help other users to choose|captioning (?:made|sponsored|provided)|closed.captioned",
     re.I,
 )
@@ -44,9 +47,10 @@ _MISREAD = (
 )
 _DOUBLY = re.compile(r"â€|Ã[\x80-\xbf©¨ªº±³¶¼¡-]|Â[\xa0-\xbf]")
 _SPACES = re.compile(r"[^\S\n]+")
-_INVISIBLE = dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), 0xFEFF, 0xAD, *range(32), 127])
-_INVISIBLE.pop(10)  # a line's end stays
-_INVISIBLE[9] = " "  # type: ignore[assignment]
+_INVISIBLE: dict[int, str | None] = dict.fromkeys(
+    [*range(0x200B, 0x2010), *range(0x202A, 0x202F), 0xFEFF, 0xAD, *range(32), 127]
+)
+_INVISIBLE |= {9: " ", 10: "\n"}  # a line's end stays
 
 
 def mended(text: str, seen: Counter[str]) -> str:

@@ -1,7 +1,8 @@
 """What lies between the stages: Parquet shards, their counts, and which of them are done.
 
-A shard is done when its counts (NNNNN.json) are there: they are written last, and nothing appears half-written. So a run that
-was killed goes on with the shards that are not, and since a shard depends on its input alone, its bytes are the same.
+A shard is done when its counts (NNNNN.json) are there: they are written last, and nothing appears half-written. So a
+run that was killed goes on with the shards that are not, and since a shard depends on its input alone, its bytes are
+the same.
 """
 
 import io

@@ -6,7 +6,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -43,8 +43,10 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def find(paths: Iterable[Path]) -> list[Source]:
-    """Every subtitle file below these folders, files and archives. Plain files and zip in the order of their names; a tar
-    archive in its own order, in which it can be read in one go."""
+    """Every subtitle file below these folders, files and archives.
+
+    Plain files and zip in the order of their names; a tar archive in its own, in which it can be read in one go.
+    """
     found: list[Source] = []
     for path in paths:
         if not path.exists():
@@ -63,7 +65,8 @@ def find(paths: Iterable[Path]) -> list[Source]:
             found.append(Source(str(path), "", path.name, path.stat().st_size))
         if len(found) == before:
             raise MissingData(
-                f"There is no subtitle in {path}: files should end in {', '.join(ENDINGS)}, archives in {', '.join(_ARCHIVES)}"
+                f"There is no subtitle in {path}: files should end in {', '.join(ENDINGS)}, "
+                f"archives in {', '.join(_ARCHIVES)}"
             )
     return found
 
@@ -72,7 +75,9 @@ def _members(path: Path, name: str) -> Iterator[Source]:
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
-                entries = sorted((entry.filename, entry.file_size) for entry in archive.infolist() if not entry.is_dir())
+                entries = sorted(
+                    (entry.filename, entry.file_size) for entry in archive.infolist() if not entry.is_dir()
+                )
         else:
             with tarfile.open(path, "r|*") as archive:
                 entries = [(entry.name, entry.size) for entry in archive if entry.isfile()]
@@ -107,7 +112,15 @@ def _unpacked(source: Source) -> bytes:
             content = unpacker.decompress(content, _LARGEST)
             if not unpacker.eof:
                 raise Unreadable("the compressed file is cut off, or far too large")
-    except (OSError, EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError, RuntimeError) as problem:
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        gzip.BadGzipFile,
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        RuntimeError,
+    ) as problem:
         raise Unreadable(f"cannot be unpacked: {getattr(problem, 'strerror', None) or problem}") from None
     return content
 

@@ -1,4 +1,4 @@
-"""SubRip files (.srt): encodings detected, blocks read whatever is missing between them, sentences made across blocks."""
+"""SubRip files (.srt): encodings detected, blocks read whatever lacks between them, sentences made across blocks."""
 
 import codecs
 import re
@@ -30,7 +30,7 @@ def read(content: bytes) -> Subtitle:
     text, encoding = decoded(content)
     blocks = 0
     pieces: list[Piece] = []
-    for blocks, (start, end, shown) in enumerate(_blocks(text), start=1):  # noqa: B007
+    for blocks, (start, end, shown) in enumerate(_blocks(text), start=1):
         said, italic = scrub.block(shown, seen)
         if said:
             pieces += _pieces(said, start, end, blocks, italic)
@@ -45,7 +45,11 @@ def read(content: bytes) -> Subtitle:
 def decoded(content: bytes) -> tuple[str, str]:
     """The text and its encoding: by its mark, else UTF-8, UTF-16 where every other byte is zero, else line by line
     UTF-8 or Windows-1252."""
-    for mark, name in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if content.startswith(mark):
             if name == "utf-16":
                 return content.decode(name, "replace"), name
@@ -96,9 +100,7 @@ def _blocks(text: str) -> Iterator[tuple[float | None, float | None, str]]:
 def _without_number(shown: list[str]) -> str:
     while shown and not shown[-1].strip():
         shown.pop()
-    if shown and _NUMBER.match(shown[-1]) and (len(shown) == 1 or not shown[-2].strip()):
-        shown.pop()
-    elif len(shown) > 1 and _NUMBER.match(shown[-1]):  # no empty line before the number
+    if shown and _NUMBER.match(shown[-1]):
         shown.pop()
     return "\n".join(shown).strip()
 
@@ -153,7 +155,11 @@ def sentences(pieces: list[Piece], seen: Seen) -> Iterator[Line]:
             continue
         line = Line(rest, start, end, block, block, dash, name, italic)
         if held is not None and _goes_on(held, line):
-            tail = rest.removeprefix("...").removeprefix("…").lstrip() if held.text.endswith(("...", "…")) else rest
+            tail = (
+                rest.removeprefix("...").removeprefix("…").lstrip()
+                if held.text.endswith(("...", "…"))
+                else rest
+            )
             held = Line(
                 f"{held.text} {tail}", held.start, end, held.first, block, held.dash, held.name, held.italic
             )
@@ -169,6 +175,8 @@ def _goes_on(before: Line, after: Line) -> bool:
     if after.dash or after.name or before.last == after.first:
         return False
     if before.end is not None and after.start is not None and after.start - before.end > _GOES_ON:
+        return False
+    if before.start is not None and after.end is not None and after.end < before.start:  # out of order
         return False
     first = after.text.lstrip("\"'“‘")[:1]
     if before.text.endswith(("...", "…")):

@@ -1,12 +1,12 @@
-"""The stages of curation. Each is a function of a shard (or of all shards, where films must be compared) and of settings.
+"""The stages of curation. Each is a function of a shard, or of all shards where films are compared.
 
-    read      files → lines; what is broken is quarantined      a shard
-    choose    one subtitle a film, the rest named with reasons   all
-    cut       lines → turns → clean dialogues                    a shard
-    unique    which dialogues were there before                  all
-    label     41 labels a turn, emotionality                     a shard
-    select    the most emotional ones                            all
-    write     the corpus: emotional ones and the others          a shard
+read      files → lines; what is broken is quarantined      a shard
+choose    one subtitle a film, the rest named with reasons   all
+cut       lines → turns → clean dialogues                    a shard
+unique    which dialogues were there before                  all
+label     41 labels a turn, emotionality                     a shard
+select    the most emotional ones                            all
+write     the corpus: emotional ones and the others          a shard
 """
 
 from collections import Counter, defaultdict
@@ -238,5 +238,3 @@ def totals(counts: Sequence[dict[str, Any]]) -> Counter[str]:
     for each in counts:
         found.update({name: value for name, value in each.items() if isinstance(value, int)})
     return found
-
-

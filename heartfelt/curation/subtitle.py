@@ -1,4 +1,4 @@
-"""A subtitle as curation sees it: lines (sentences) with times, whichever format they came in; and why one cannot be read."""
+"""A subtitle as curation sees it: lines (sentences) with times, whichever format they came in."""
 
 from collections import Counter
 from typing import Any

@@ -133,7 +133,9 @@ def _told(script: Script, one: int | None, other: int | None) -> bool | None:
 
 def _matches(mine: list[str], theirs: list[str]) -> list[tuple[int, int]]:
     """Places of words that both have, in one order: runs of three, which are rare, then what fits between them."""
-    runs = [[" ".join(listed[i : i + 3]) for i in range(max(0, len(listed) - 2))] for listed in (mine, theirs)]
+    runs = [
+        [" ".join(listed[i : i + 3]) for i in range(max(0, len(listed) - 2))] for listed in (mine, theirs)
+    ]
     pairs: list[tuple[int, int]] = []
     a = b = 0  # what was matched ends here
     for block in SequenceMatcher(None, *runs, autojunk=False).get_matching_blocks():
@@ -198,9 +200,7 @@ def train(scripted: Boundaries, aligned: Sequence[Boundaries]) -> tuple[dict[str
     The first SVM's score is one feature of the second one, so both together are one sum of weights.
     """
     words_, start = _fitted([scripted.lexical], scripted.changes, _SCRIPT_STRENGTH, _SCRIPT_SEEN)
-    scores = [
-        start + sum(words_.get(name, 0.0) for name in row) for each in aligned for row in each.lexical
-    ]
+    scores = [start + sum(words_.get(name, 0.0) for name in row) for each in aligned for row in each.lexical]
     changes = [change for each in aligned for change in each.changes]
     rows = [[row for each in aligned for row in each.layout]]
     layout, bias = _fitted(rows, changes, _STRENGTH, SEEN, scores)
@@ -263,7 +263,9 @@ def cross_validated(found: Sequence[Gold], scripted: Boundaries, folds: int = FO
     films that are measured on is among the scripts."""
     films = sorted({each.film for each in found})
     if len(films) < folds:
-        raise MissingData(f"{len(films)} of the subtitles' films are in Cornell; at least {folds} are needed to measure")
+        raise MissingData(
+            f"{len(films)} of the subtitles' films are in Cornell; at least {folds} are needed to measure"
+        )
     drawn = np.random.default_rng(0).permutation(len(films))
     fold_of = {films[place]: i % folds for i, place in enumerate(drawn)}
     made = [from_subtitle(each) for each in found]
@@ -330,7 +332,7 @@ What it gets wrong: speakers who change without a question, a dash or a pause; m
 people, whom dialogues then hold for two. Boundaries are only known where film and script agree, which are the plainer ones.
 
 Cornell's corpus is for research.
-"""
+"""  # noqa: E501
 
 
 def _figure(value: float) -> str:

@@ -24,7 +24,9 @@ _YOU = frozenset("you you're you'll you've you'd your yours yourself".split())
 _WE = frozenset("we we're we'll we've we'd us our ours".split())
 _THEY = frozenset("he she it they him her them his their he's she's it's they're".split())
 _PEOPLE = {"i": _I, "you": _YOU, "we": _WE, "they": _THEY}
-_ANSWERS = frozenset("yes no yeah nope yep okay ok sure right fine well oh uh um what why really thanks nothing".split())
+_ANSWERS = frozenset(
+    "yes no yeah nope yep okay ok sure right fine well oh uh um what why really thanks nothing".split()
+)
 _AUXILIARY = frozenset("is are was were do does did can could will would should have has had am".split())
 _ASKS = frozenset("who what where when why how which whose".split())
 _GAPS = (0.0, 0.05, 0.15, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -44,7 +46,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 def shape(line: Line) -> Shape:
     text = line.text.translate(_MARK)
-    words = tuple(token.strip(".,!?;:\"-…()") for token in text.lower().split())
+    words = tuple(token.strip('.,!?;:"-…()') for token in text.lower().split())
     words = tuple(word for word in words if word)
     content = frozenset(word for word in words if word not in _STOP and len(word) > 2)
     people = frozenset(name for name, forms in _PEOPLE.items() if not forms.isdisjoint(words))
