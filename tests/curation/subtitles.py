@@ -29,11 +29,12 @@ def srt(blocks: list[tuple[float, float, str]]) -> str:
 
 def film(word: str, scenes: int = 8) -> str:
     """A film: scenes ten seconds apart, each a talk about something of its own."""
-    blocks, now = [], 10.0
+    blocks, now, own = [], 10.0, sum(word.encode())
     for scene in range(scenes):
-        for text, pause in TALK:
+        for i, (text, pause) in enumerate(TALK):
             now += pause
-            blocks.append((now, now + 2, f"{text[:-1]}, {word} {WORDS[scene % len(WORDS)]}{text[-1]}"))
+            added = (WORDS[(own + step * (scene + 1) + i * i) % len(WORDS)] for step in (1, 3, 5, 7))
+            blocks.append((now, now + 2, f"{text[:-1]}, {word} {' '.join(added)} {scene}{text[-1]}"))
             now += 2
         now += 10
     return srt(blocks)
@@ -69,7 +70,7 @@ def library(folder: Path, films: int = 6) -> Path:
     folder.mkdir(parents=True)
     for i in range(films):
         (folder / f"film{i}.srt").write_text(film(WORDS[-1 - i]), encoding="utf-8")
-    (folder / "film0-again.srt").write_text(film(WORDS[-1], scenes=7), encoding="utf-8")
+    (folder / "film0-again.srt").write_text(film(WORDS[-1], scenes=6), encoding="utf-8")
     (folder / "broken.srt").write_bytes(b"\x00\x01\x02" * 100)
     (folder / "cut.xml.gz").write_bytes(gzip.compress(opus().encode())[:-40])
     return folder

@@ -53,7 +53,7 @@ def test_files_become_a_corpus(library: Path, tmp_path: Path, quick: None) -> No
     quarantine = (out / "quarantine.tsv").read_text()
     assert "in/broken.srt\t" in quarantine
     assert "in/cut.xml.gz\tthe compressed file is cut off" in quarantine
-    assert "in/film0-again.srt\t\ta part: 56 lines where a rival has 64" in (out / "choices.tsv").read_text()
+    assert "in/film0-again.srt\t\ta part: 48 lines where a rival has 64" in (out / "choices.tsv").read_text()
 
     emotional = list(corpora.load(str(out)))
     others = list(corpora.load(str(out / "others")))
