@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from heartfelt.corpora import own
+from heartfelt.corpora.near_duplicates import NEAR
 from heartfelt.curation import dialogues, duplicates, labelling, rivals, sources, turns
 from heartfelt.curation.language import language
 from heartfelt.curation.shards import File, Work, read_json
@@ -36,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True):
     cleaning: dialogues.Cleaning = dialogues.Cleaning()
     min_lines: int = 50  # fewer lines are a trailer or a fragment
     files_a_shard: int = 50
-    near: float = duplicates.NEAR  # from this likeness on a dialogue was there before
+    near: float = NEAR  # from this likeness on a dialogue was there before
     top: float = 0.25  # the most emotional: a share below 1, as meed2's 1M of 4M, or a number
     audit: int = 100  # dialogues for people to check
     segmenter: str = ""  # folder of another one than the shipped

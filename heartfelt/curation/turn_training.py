@@ -138,7 +138,7 @@ def _matches(mine: list[str], theirs: list[str]) -> list[tuple[int, int]]:
     ]
     pairs: list[tuple[int, int]] = []
     a = b = 0  # what was matched ends here
-    for block in SequenceMatcher(None, *runs, autojunk=False).get_matching_blocks():
+    for block in SequenceMatcher(None, runs[0], runs[1], autojunk=False).get_matching_blocks():
         start, other = max(block.a, a), max(block.b, b)
         start, other = max(start, block.a + other - block.b), max(other, block.b + start - block.a)
         if 0 < start - a <= _BETWEEN and 0 < other - b <= _BETWEEN:

@@ -48,6 +48,7 @@ def test_files_become_a_corpus(library: Path, tmp_path: Path, quick: None) -> No
     assert counted["read"]["readable files"] == 7
     assert counted["choose"] == {"rivals left": 1, "taken": 6}
     assert counted["cut"]["dialogues"] == 6 * 8  # scenes lie ten seconds apart
+    assert counted["cut"]["clean turns"] == counted["label"]["turns"] == 6 * 8 * len(made.TALK)
     assert counted["select"]["emotional"] == round(0.5 * counted["label"]["dialogues"])
 
     quarantine = (out / "quarantine.tsv").read_text()
