@@ -49,7 +49,7 @@ class Openings:
         splits = list(self._by_split)
         indexes = {split: _Index(self._by_split[split]) for split in splits[:-1]}
         for later, split in enumerate(splits):
-            signed = signatures(self._by_split[split])
+            signed = _signatures(self._by_split[split])
             for other in splits[:later]:
                 overlap = Overlap(split, other)
                 for text, signature in zip(self._by_split[split], signed, strict=True):
@@ -69,7 +69,7 @@ class _Index:
         self._texts = texts
         self._known = set(texts)
         self._buckets: dict[bytes, list[int]] = defaultdict(list)
-        for index, signature in enumerate(signatures(texts)):
+        for index, signature in enumerate(_signatures(texts)):
             for band in _bands(signature):
                 self._buckets[band].append(index)
 
@@ -90,7 +90,7 @@ def shingles(text: str) -> set[str]:
     return {" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))}
 
 
-def signatures(texts: Iterable[str]) -> list[np.ndarray]:
+def _signatures(texts: Iterable[str]) -> list[np.ndarray]:
     """MinHash of each text's shingles: (BANDS * ROWS,) numbers."""
     draw = np.random.default_rng(0)
     factors = draw.integers(1, 1 << 31, BANDS * ROWS, dtype=np.uint64)

@@ -1,16 +1,17 @@
 """Dialogues that are there twice, word for word or nearly, within a film and across films: the first of them stays.
 
-MinHash with banding (see corpora/near_duplicates.py), a band at a time over signatures on disk: what is in memory is
+MinHash with banding (Broder 1997), a band at a time over signatures on disk: what is in memory is
 sixteen bytes a dialogue, not its text. Likeness is the share of a signature's numbers that agree.
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.corpora.near_duplicates import BANDS, NEAR, ROWS, signatures
+from heartfelt.corpora.near_duplicates import BANDS, NEAR, ROWS, shingles
 from heartfelt.dialogue import Dialogue
 from heartfelt.text import normalized
 
@@ -19,9 +20,21 @@ Signatures = NDArray[np.uint32]  # (dialogues, BANDS * ROWS)
 
 def signed(dialogues: Sequence[Dialogue]) -> Signatures:
     """The signatures of dialogues, of all that is said in them."""
-    texts = [normalized(" ".join(turn.text for turn in dialogue.turns)) for dialogue in dialogues]
-    found = [signature.astype(np.uint32) for signature in signatures(texts)]
-    return np.array(found, np.uint32).reshape(len(found), BANDS * ROWS)
+    draw = np.random.default_rng(0)
+    # Multiply-shift over 64 bits that wrap: with fewer, the smallest hash would be the smallest under most of them, and
+    # the numbers of a signature would agree or differ together.
+    factors = draw.integers(1 << 62, 1 << 63, BANDS * ROWS, dtype=np.uint64) | np.uint64(1)
+    offsets = draw.integers(0, 1 << 63, BANDS * ROWS, dtype=np.uint64)
+    found = np.empty((len(dialogues), BANDS * ROWS), np.uint32)
+    for i, dialogue in enumerate(dialogues):
+        text = normalized(" ".join(turn.text for turn in dialogue.turns))
+        hashes = np.frombuffer(b"".join(_hash(part) for part in shingles(text)), np.uint64)
+        found[i] = ((hashes[:, None] * factors + offsets) >> np.uint64(32)).min(axis=0)
+    return found
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
 
 
 class Stored:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heartfelt.corpora.near_duplicates import shingles
 from heartfelt.curation import dialogues, duplicates, labelling, turn_training, turns
 from heartfelt.curation.dialogues import Cleaning, Spoken
 from heartfelt.curation.language import language
@@ -174,6 +175,16 @@ def test_doubles_are_found_over_files(tmp_path: Path) -> None:
         np.save(tmp_path / f"{i}.npy", duplicates.signed(part))
     stored = duplicates.Stored([tmp_path / f"{i}.npy" for i in range(3)])
     assert duplicates.twins(stored).tolist() == [-1, -1, 0, 1, -1, -1]
+
+
+def test_signatures_tell_how_alike_texts_are() -> None:
+    words = [f"w{i}" for i in range(400)]
+    base = dialogue("a", " ".join(words[:100]))
+    for shared in (20, 50, 80, 95):
+        other = dialogue("b", " ".join(words[:shared] + words[200 : 300 - shared]))
+        one, two = (shingles(d.turns[0].text) for d in (base, other))
+        signed = duplicates.signed([base, other])
+        assert (signed[0] == signed[1]).mean() == pytest.approx(len(one & two) / len(one | two), abs=0.17)
 
 
 def test_no_dialogues_are_no_doubles(tmp_path: Path) -> None:
