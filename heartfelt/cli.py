@@ -46,6 +46,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "extend": "heartfelt.curation.commands:extend",
         "balance": "heartfelt.curation.commands:balance",
     },
+    "curate": {
+        "subtitles": "heartfelt.curation.curate_commands:subtitles",
+        "turns": "heartfelt.curation.curate_commands:turns",
+    },
     "models": {
         "list": "heartfelt.models.commands:list_",
         "pull": "heartfelt.models.commands:pull",
@@ -84,6 +88,7 @@ GROUPS = {
     "index": "Pools of replies, encoded once, for retrieval: build, show, search.",
     "knowledge": "What words bring to mind: index ConceptNet, the VAD lexicon and word vectors.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
+    "curate": "From subtitle files to a corpus of emotional dialogues, as meed2 describes it.",
     "probe": "Does an agent do as it should? Steering, and small talk.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }

@@ -14,7 +14,7 @@ import numpy as np
 from heartfelt.text import normalized
 
 NEAR = 0.8
-_BANDS, _ROWS = 16, 4  # finds a pair of similarity .8 with probability .9998, of .5 with .64
+BANDS, ROWS = 16, 4  # finds a pair of similarity .8 with probability .9998, of .5 with .64
 _PRIME = np.uint64((1 << 61) - 1)
 
 
@@ -49,10 +49,10 @@ class Openings:
         splits = list(self._by_split)
         indexes = {split: _Index(self._by_split[split]) for split in splits[:-1]}
         for later, split in enumerate(splits):
-            signatures = _signatures(self._by_split[split])
+            signed = _signatures(self._by_split[split])
             for other in splits[:later]:
                 overlap = Overlap(split, other)
-                for text, signature in zip(self._by_split[split], signatures, strict=True):
+                for text, signature in zip(self._by_split[split], signed, strict=True):
                     twin = indexes[other].twin(text, signature)
                     if twin is None:
                         continue
@@ -76,32 +76,32 @@ class _Index:
     def twin(self, text: str, signature: np.ndarray) -> str | None:
         if text in self._known:
             return text
-        shingles = _shingles(text)
+        own = shingles(text)
         candidates = {i for band in _bands(signature) for i in self._buckets.get(band, ())}
         for index in sorted(candidates):
-            others = _shingles(self._texts[index])
-            if len(shingles & others) >= NEAR * len(shingles | others):
+            others = shingles(self._texts[index])
+            if len(own & others) >= NEAR * len(own | others):
                 return self._texts[index]
         return None
 
 
-def _shingles(text: str) -> set[str]:
+def shingles(text: str) -> set[str]:
     words = text.split()
     return {" ".join(words[i : i + 3]) for i in range(max(1, len(words) - 2))}
 
 
 def _signatures(texts: Iterable[str]) -> list[np.ndarray]:
-    """MinHash of each text's shingles: (_BANDS * _ROWS,) numbers."""
+    """MinHash of each text's shingles: (BANDS * ROWS,) numbers."""
     draw = np.random.default_rng(0)
-    factors = draw.integers(1, 1 << 31, _BANDS * _ROWS, dtype=np.uint64)
-    offsets = draw.integers(0, 1 << 31, _BANDS * _ROWS, dtype=np.uint64)
-    signatures = []
+    factors = draw.integers(1, 1 << 31, BANDS * ROWS, dtype=np.uint64)
+    offsets = draw.integers(0, 1 << 31, BANDS * ROWS, dtype=np.uint64)
+    found = []
     for text in texts:
-        hashes = np.array([crc32(s.encode()) for s in _shingles(text)], dtype=np.uint64)
-        signatures.append(((hashes[:, None] * factors + offsets) % _PRIME).min(axis=0))
-    return signatures
+        hashes = np.array([crc32(s.encode()) for s in shingles(text)], dtype=np.uint64)
+        found.append(((hashes[:, None] * factors + offsets) % _PRIME).min(axis=0))
+    return found
 
 
 def _bands(signature: np.ndarray) -> list[bytes]:
     # The band's number is part of its key, so that bands are compared only with their like.
-    return [bytes([b]) + signature[b * _ROWS : (b + 1) * _ROWS].tobytes() for b in range(_BANDS)]
+    return [bytes([b]) + signature[b * ROWS : (b + 1) * ROWS].tobytes() for b in range(BANDS)]

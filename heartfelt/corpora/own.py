@@ -6,6 +6,7 @@ Fields: those of Dialogue, see heartfelt/dialogue.py.
 Known faults: none; a line that is not a Dialogue is reported with the field that is wrong.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,11 +20,13 @@ from heartfelt.errors import BadData, InvalidValue, need
 from heartfelt.files import Faults, lines
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".parquet")
+_PART = re.compile(r"-\d{5}-of-\d{5}$")  # one of several files that are a split together
 _ROWS = 1000  # how many rows of a Parquet file are in memory at a time
 
 
 def corpus_at(path: Path) -> Corpus:
-    """The corpus in a file, or in a folder with a file a split (train.jsonl, valid.jsonl …)."""
+    """The corpus in a file, or in a folder with a file a split (train.jsonl, valid.jsonl …), or with numbered parts of
+    each (train-00000-of-00003.parquet …)."""
     path = path.absolute()
     files = [
         file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.name.endswith(ENDINGS)
@@ -31,29 +34,34 @@ def corpus_at(path: Path) -> Corpus:
     if not files:
         what = "its name should end" if path.is_file() else "no file there ends"
         raise BadData(f"There is no corpus of ours at {path}: {what} in {', '.join(ENDINGS)}")
-    by_split: dict[str, Path] = {}
+    by_split: dict[str, list[Path]] = {}
     for file in files:
         split = _split_of(file) if path.is_dir() else "all"
-        if split in by_split:
-            raise BadData(f"{by_split[split].name} and {file.name} in {path} are both the split '{split}'")
-        by_split[split] = file
+        others = by_split.setdefault(split, [])
+        if others and not (_PART.search(_stem(file)) and _PART.search(_stem(others[0]))):
+            raise BadData(f"{others[0].name} and {file.name} in {path} are both the split '{split}'")
+        others.append(file)
     seen = SeenIds()  # over all splits: no dialogue is in two of them
 
     def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
-        file = by_split[split]
-        rows = _parquet_rows(file, faults) if file.suffix == ".parquet" else _jsonl_rows(file, faults)
-        for number, dialogue in rows:
-            if seen.again(dialogue.id):
-                faults.add(file, number, f"dialogue '{dialogue.id[:60]}' came before")
-            else:
-                yield dialogue
+        for file in by_split[split]:
+            rows = _parquet_rows(file, faults) if file.suffix == ".parquet" else _jsonl_rows(file, faults)
+            for number, dialogue in rows:
+                if seen.again(dialogue.id):
+                    faults.add(file, number, f"dialogue '{dialogue.id[:60]}' came before")
+                else:
+                    yield dialogue
 
     splits = tuple(sorted(by_split, key=_order))
     return Corpus(name=path.name, about=__doc__, read=read, folder=str(path), shows="*", splits=splits)
 
 
-def _split_of(path: Path) -> str:
+def _stem(path: Path) -> str:
     return path.name.split(".", 1)[0]
+
+
+def _split_of(path: Path) -> str:
+    return _PART.sub("", _stem(path))
 
 
 def _order(split: str) -> tuple[int, str]:

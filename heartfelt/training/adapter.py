@@ -56,9 +56,7 @@ def _write(gguf: Any, writer: Any, model: listener_lm.ListenerLM) -> None:
             tensor = interleaved(tensor, place.heads)
         # Eight bits in blocks of 32 with a scale each: half the size, and what is lost is far below the base
         # weights' four bits. Rows that are not made of whole blocks stay in half precision.
-        kind = (
-            gguf.GGMLQuantizationType.Q8_0 if tensor.shape[-1] % 32 == 0 else gguf.GGMLQuantizationType.F16
-        )
+        kind = gguf.GGMLQuantizationType.Q8_0 if tensor.shape[-1] % 32 == 0 else gguf.GGMLQuantizationType.F16
         writer.add_tensor(place.name, gguf.quants.quantize(tensor, kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -48,7 +48,9 @@ def read_adapter(path: Path, model: listener_lm.ListenerLM) -> None:
     for place in places(model):
         tensor = found.pop(place.name, None)
         if tensor is None or tensor.shape != tuple(place.parameter.shape):
-            raise InvalidValue(f"{path} is an adapter of another model, or of another settings.lora_rank: {place.name}")
+            raise InvalidValue(
+                f"{path} is an adapter of another model, or of another settings.lora_rank: {place.name}"
+            )
         if place.heads:
             tensor = side_by_side(tensor, place.heads)
         place.parameter.data = torch.from_numpy(tensor.copy())

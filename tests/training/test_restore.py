@@ -43,5 +43,7 @@ def test_an_adapter_of_another_size_is_refused_and_nothing_written(
     settings = {"checkpoint": str(tiny_llama), "lora_rank": 4, "lora_alpha": 8}
     adapter = write_adapter(lm.build(lm.Settings(**settings))[0], tmp_path / "adapter.gguf")
     with pytest.raises(InvalidValue, match="adapter"):
-        restore(adapter, Recipe(task="replies", model="listener_lm", settings=settings | wrong), tmp_path / "run")
+        restore(
+            adapter, Recipe(task="replies", model="listener_lm", settings=settings | wrong), tmp_path / "run"
+        )
     assert not (tmp_path / "run").exists()
