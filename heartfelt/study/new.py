@@ -62,12 +62,43 @@ batches: {most: 20}     # talks that one person may take part in
 """,
 }
 
-_SURVEY = """
+_OWN_AR = {
+    "likert": """
+together: false         # true: all replies to a dialogue on one page
+questions:
+  - {name: empathy, ask: "هل يُظهر الرد قدرة على فهم مشاعر المتحدث؟", low: 0, high: 5, labels: [ضعيف جدًا, ممتاز]}
+  - {name: relevance, ask: "ما مدى صلة الرد بما قيل؟", low: 0, high: 5, labels: [ضعيف جدًا, ممتاز]}
+  - {name: fluency, ask: "ما مدى وضوح الرد؟ هل هو سليم لغويًا؟", low: 0, high: 5, labels: [ضعيف جدًا, ممتاز]}
+attention:
+  - {context: ["هذه الصفحة تتحقق من أنك تقرأ."], replies: ["اختر 1 لكل سؤال في هذه الصفحة."], expect: [1]}
+""",
+    "sort": """
+bonus: 2                # dialogues of a batch that hide the people's own reply among the others
+warmup:
+  context: ["لدي امتحان الأسبوع القادم ولم أبدأ بعد."]
+  replies:
+    - {text: "بالتوفيق! أي امتحان هو؟", area: good, hint: "يتابع ما قيل ويسأل عنه."}
+    - {text: "الامتحانات صعبة أحيانًا.", area: okay, hint: "مناسب، لكنه لا يُظهر شعورًا كثيرًا."}
+    - {text: "أحب الموز.", area: bad, hint: "لا علاقة له بما قيل."}
+""",
+    "choose": """
+attention:
+  - {context: ["هذه الصفحة تتحقق من أنك تقرأ."], replies: ["اختر هذا الرد من فضلك.", "لا تختر هذا الرد."], expect: [better, null]}
+""",
+    "collect": _OWN["collect"],
+}
+
+_SURVEYS = {"ar": """
+survey:
+  - {name: clear, ask: "هل كانت التعليمات واضحة؟", options: ["نعم", "إلى حد ما", "لا"], required: true}
+  - {name: remarks, ask: "هل تود أن تخبرنا بشيء؟"}
+seed: 0
+""", "en": """
 survey:
   - {name: clear, ask: "Were the instructions clear?", options: ["yes", "partly", "no"], required: true}
   - {name: remarks, ask: "Anything you would like to tell us?"}
 seed: 0
-"""
+"""}  # fmt: skip
 
 _TITLES = {
     "en": {"likert": "How do these replies sound?", "sort": "Good, okay or bad?", "choose": "Which reply is better?",
@@ -102,7 +133,8 @@ def new_study(folder: Path, kind: str, language: str = "en") -> Path:
     path = folder / "study.yaml"
     if path.exists():
         raise InvalidValue(f"{path} is there already; name another folder")
-    own = _OWN[kind] if kind == "collect" else _JUDGED.format(size=3) + _OWN[kind]
+    asked = (_OWN_AR if language == "ar" else _OWN)[kind]
+    own = asked if kind == "collect" else _JUDGED.format(size=3) + asked
     head = _HEAD.format(name=folder.name, kind=kind, language=language, title=json.dumps(_TITLES[language][kind], ensure_ascii=False))
     if kind != "collect":
         with writing(folder / "items.jsonl") as file:
@@ -113,5 +145,5 @@ def new_study(folder: Path, kind: str, language: str = "en") -> Path:
                 }  # fmt: skip
                 file.write(json.dumps(item, ensure_ascii=False) + "\n")
     with writing(path) as file:
-        file.write(head + own + _SURVEY)
+        file.write(head + own + _SURVEYS[language])
     return path

@@ -4,6 +4,7 @@ import { announce, button, element, say } from "./parts.js";
 
 const AREAS = ["good", "okay", "bad"];
 const FAR = 6; // pixels that make a press a drag
+const EDGE = 70; // pixels from the screen's edge, where the page scrolls with the drag
 
 export class Sorter {
   constructor(replies, areas, changed) {
@@ -67,17 +68,26 @@ export class Sorter {
     const finger = event.pointerType !== "mouse";
     if (event.button !== 0 || event.target.closest("button") || (finger && !event.target.closest(".handle"))) return;
     event.preventDefault();
-    const from = { x: event.clientX, y: event.clientY };
+    const from = { x: event.clientX, y: event.clientY + window.scrollY };
     let dragging = false;
+    let at = event;
     const move = (now) => {
-      const [x, y] = [now.clientX - from.x, now.clientY - from.y];
+      at = now;
+      const [x, y] = [now.clientX - from.x, now.clientY + window.scrollY - from.y];
       if (!dragging && Math.hypot(x, y) < FAR) return;
       dragging = true;
       card.classList.add("dragged");
       card.style.transform = `translate(${x}px, ${y}px)`;
       this.light(this.below(now));
     };
+    const scroll = setInterval(() => { // near an edge of the screen, the page comes along
+      const step = at.clientY > window.innerHeight - EDGE ? 12 : at.clientY < EDGE ? -12 : 0;
+      if (!dragging || !step) return;
+      window.scrollBy(0, step);
+      move(at);
+    }, 16);
     const stop = (now) => {
+      clearInterval(scroll);
       window.removeEventListener("pointermove", move);
       window.removeEventListener("pointerup", stop);
       window.removeEventListener("pointercancel", stop);
