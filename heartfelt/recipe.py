@@ -157,7 +157,10 @@ def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T 
             problems += inner
             continue
         if group and typing.get_origin(wanted) is tuple and isinstance(value, list):
-            made = [_filled(typing.cast(type[Any], group), one, f"{prefix}{name}[{i}]") for i, one in enumerate(value)]
+            made = [
+                _filled(typing.cast(type[Any], group), one, f"{prefix}{name}[{i}]")
+                for i, one in enumerate(value)
+            ]
             arguments[name] = tuple(one for one, _ in made)
             problems += [problem for _, inner in made for problem in inner]
             continue

@@ -71,4 +71,6 @@ def backup(request: Request) -> Response:
         path = Path(folder) / "backup.db"
         store.backup(path)
         named = f'attachment; filename="{store.study.name}-{time.strftime("%Y%m%d-%H%M%S")}.db"'
-        return Response(path.read_bytes(), media_type="application/vnd.sqlite3", headers={"Content-Disposition": named})
+        return Response(
+            path.read_bytes(), media_type="application/vnd.sqlite3", headers={"Content-Disposition": named}
+        )

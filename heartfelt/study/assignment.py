@@ -45,7 +45,9 @@ def _taken(connection: Connection, store: Store) -> Counter[int]:
 
 
 def _expired(store: Store, work: RowMapping) -> bool:
-    return bool(work["finished"] is None and work["touched"] <= store.clock() - 60 * store.study.batches.minutes)
+    return bool(
+        work["finished"] is None and work["touched"] <= store.clock() - 60 * store.study.batches.minutes
+    )
 
 
 def claim(store: Store, token: str) -> str | None:
@@ -70,7 +72,14 @@ def claim(store: Store, token: str) -> str | None:
         pages = pages_for(store, rater, batch, answered)
         now = store.clock()
         name = f"w{secrets.token_hex(8)}"
-        row = {"id": name, "study": store.study.name, "rater": rater, "batch": batch, "started": now, "touched": now}
+        row = {
+            "id": name,
+            "study": store.study.name,
+            "rater": rater,
+            "batch": batch,
+            "started": now,
+            "touched": now,
+        }
         connection.execute(insert(WORK).values(pages=json.dumps(pages, ensure_ascii=False), **row))
         return name
 
@@ -101,7 +110,7 @@ def shown(store: Store, page: Json) -> Json:
 
 
 def _text(item: Item, system: str) -> str:
-    return item.replies[system] if system in item.replies else item.reference or ""
+    return item.replies.get(system, item.reference or "")
 
 
 def current(connection: Connection, store: Store, works: Sequence[RowMapping]) -> Json | None:
@@ -118,14 +127,17 @@ def current(connection: Connection, store: Store, works: Sequence[RowMapping]) -
         answers: list[Json | None] = [None] * len(pages)
         for row in connection.execute(select(ANSWERS).where(ANSWERS.c.work == work["id"])).mappings():
             value = TASKS[store.study.kind].show(pages[row["place"]]["order"], json.loads(row["value"]))
-            answers[row["place"]] = {"value": value, "revision": row["revision"]}
+            given = {"value": value, "revision": row["revision"]}
             if pages[row["place"]]["bonus"]:
-                answers[row["place"]]["bonus"] = earns_bonus(json.loads(row["first"]))  # type: ignore[index]
+                given["bonus"] = earns_bonus(json.loads(row["first"]))
+            answers[row["place"]] = given
         return {"work": work["id"], "pages": [shown(store, page) for page in pages], "answers": answers}
     return None
 
 
-def answer(store: Store, token: str, work: str, place: int, revision: int, posted: Any, seconds: float) -> Json:
+def answer(
+    store: Store, token: str, work: str, place: int, revision: int, posted: Any, seconds: float
+) -> Json:
     """Save an answer; it is on disk when this returns. The same post again changes nothing; an older one is refused."""
     with store.writing() as connection:
         found = _mine(connection, store, token, work)
@@ -139,7 +151,9 @@ def answer(store: Store, token: str, work: str, place: int, revision: int, poste
         if not (known and known["revision"] == revision and known["value"] == value):
             _open(connection, store, found)
             if known and known["revision"] >= revision:
-                raise Refused(409, "A newer answer to this page is saved; load the page again", "older_answer")
+                raise Refused(
+                    409, "A newer answer to this page is saved; load the page again", "older_answer"
+                )
             now = store.clock()
             row = {"value": value, "revision": revision, "changed": now, "seconds": seconds}
             if known:
@@ -161,7 +175,9 @@ def finish(store: Store, token: str, work: str) -> str:
         if found["finished"] is not None:
             return str(found["code"])
         _open(connection, store, found)
-        done = {row.place for row in connection.execute(select(ANSWERS.c.place).where(ANSWERS.c.work == work))}
+        done = {
+            row.place for row in connection.execute(select(ANSWERS.c.place).where(ANSWERS.c.work == work))
+        }
         if missing := sorted(set(range(len(json.loads(found["pages"])))) - done):
             raise Refused(409, f"Page {missing[0] + 1} has no answer yet", "not_answered")
         code, now = new_code(), store.clock()

@@ -62,13 +62,20 @@ def visit(store: Store, token: str) -> None:
         if len(visits) >= store.study.batches.most:
             raise Refused(409, "You have taken part as often as one may; thank you", "enough")
         offered = _offered(connection, store, [one["emotion"] for one in visits if one["emotion"]])
-        row = {"id": f"v{secrets.token_hex(8)}", "study": store.study.name, "rater": rater, "created": store.clock()}
+        row = {
+            "id": f"v{secrets.token_hex(8)}",
+            "study": store.study.name,
+            "rater": rater,
+            "created": store.clock(),
+        }
         connection.execute(insert(VISITS).values(offered=json.dumps(offered), **row))
 
 
 def _offered(connection: Connection, store: Store, own: list[str]) -> list[str]:
     """The least used emotions; equals by lot."""
-    chosen = select(VISITS.c.emotion).where((VISITS.c.study == store.study.name) & VISITS.c.emotion.is_not(None))
+    chosen = select(VISITS.c.emotion).where(
+        (VISITS.c.study == store.study.name) & VISITS.c.emotion.is_not(None)
+    )
     used, mine = Counter(row.emotion for row in connection.execute(chosen)), Counter(own)
     emotions = sorted(set(store.study.collect.emotions))
     random.SystemRandom().shuffle(emotions)
@@ -142,7 +149,9 @@ def open_talk(store: Store, visit: str) -> tuple[RowMapping, list[RowMapping]] |
         talk = connection.execute(select(TALKS).where(theirs)).mappings().first()
         if talk is None:
             return None
-        said = connection.execute(select(SAID).where(SAID.c.talk == talk["id"]).order_by(SAID.c.place)).mappings()
+        said = connection.execute(
+            select(SAID).where(SAID.c.talk == talk["id"]).order_by(SAID.c.place)
+        ).mappings()
         return talk, list(said)
 
 
@@ -162,8 +171,15 @@ def dialogues(store: Store, partial: bool = False) -> Iterator[Dialogue]:
     """The corpus: whole talks, private data masked. partial: also those that somebody left."""
     study = store.study
     with store.reading() as connection:
-        talks = connection.execute(select(TALKS).where(TALKS.c.study == study.name).order_by(TALKS.c.started)).mappings().all()
-        visits = {row["id"]: row for row in connection.execute(select(VISITS).where(VISITS.c.study == study.name)).mappings()}
+        talks = (
+            connection.execute(select(TALKS).where(TALKS.c.study == study.name).order_by(TALKS.c.started))
+            .mappings()
+            .all()
+        )
+        visits = {
+            row["id"]: row
+            for row in connection.execute(select(VISITS).where(VISITS.c.study == study.name)).mappings()
+        }
         turns: dict[str, list[RowMapping]] = {}
         theirs = select(SAID).join(TALKS, TALKS.c.id == SAID.c.talk).where(TALKS.c.study == study.name)
         for row in connection.execute(theirs.order_by(SAID.c.talk, SAID.c.place)).mappings():

@@ -35,8 +35,12 @@ def opened(file: Path, database: str | None) -> Any:
 
 @click.command()
 @click.argument("folder", type=_PATH)
-@click.option("--kind", type=click.Choice(KINDS), default="likert", show_default=True, help="What people do in it.")
-@click.option("--language", type=click.Choice(("en", "ar")), default="en", show_default=True, help="Of its pages.")
+@click.option(
+    "--kind", type=click.Choice(KINDS), default="likert", show_default=True, help="What people do in it."
+)
+@click.option(
+    "--language", type=click.Choice(("en", "ar")), default="en", show_default=True, help="Of its pages."
+)
 def new(folder: Path, kind: str, language: str) -> None:
     """Write a study to begin with: a study file, and a few items to try it with."""
     from heartfelt.study.new import new_study
@@ -58,7 +62,8 @@ def _comes_to(study: Study, folder: Path) -> str:
 
     if study.kind == "collect":
         own = study.collect
-        return f"talks of {own.least_turns}-{own.most_turns} turns about {len(own.emotions)} emotions, with {own.partner}"
+        turns = f"{own.least_turns}-{own.most_turns} turns"
+        return f"talks of {turns} about {len(own.emotions)} emotions, with {own.partner}"
     items = items_of(study, folder)
     batches, raters = batches_of(study, items), study.batches.raters
     systems = sorted({system for item in items for system in item.replies})
@@ -72,7 +77,9 @@ def _comes_to(study: Study, folder: Path) -> str:
 @file_argument
 @database_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 lets other machines in.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8010, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8010, show_default=True, help="0: any that is free."
+)
 @click.option("--key", help=f"Of the admin page; or ${KEY}; else one is made and printed.")
 @agent_options
 def serve(file: Path, database: str | None, host: str, port: int, key: str | None, **options: Any) -> None:

@@ -92,7 +92,9 @@ class Quality:
     same: float = 0.95  # "the same answer for almost all dialogs": at least this share
     minutes: float = 5.0  # faster than this for a batch, and fewer checks passed than:
     checks: int = 2  # bonus points and attention items
-    every_batch: bool = True  # and, of the rest, batches with fewer checks passed than that, where bonuses are asked
+    every_batch: bool = (
+        True  # and, of the rest, batches with fewer checks passed than that, where bonuses are asked
+    )
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ class Study:
     language: Literal["en", "ar"] = "en"  # of the page's own words; ar runs from right to left
     consent: str = ""  # the page's own words where left out
     instructions: str = ""
-    access: Literal["open", "crowd", "links"] = "open"  # anybody; with a worker's id; only by links that you made
+    access: Literal["open", "crowd", "links"] = (
+        "open"  # anybody; with a worker's id; only by links that you made
+    )
     worker: str = "worker"  # the address's parameter that carries the id: PROLIFIC_PID, workerId …
     systems: Mapping[str, str] = field(default_factory=dict)  # name → outputs file (heartfelt outputs)
     human: bool = False  # the people's own replies are judged too
@@ -134,13 +138,26 @@ class Study:
     survey: tuple[SurveyQuestion, ...] = ()
     quality: Quality = field(default_factory=Quality)
     collect: Collection = field(default_factory=Collection)
-    effect: float | None = None  # the smallest difference that matters, for the sample size; a tenth of the scale
-    database: str = ""  # a file or postgresql://USER@HOST/DATABASE; NAME.db beside the study file where left out
+    effect: float | None = (
+        None  # the smallest difference that matters, for the sample size; a tenth of the scale
+    )
+    database: str = (
+        ""  # a file or postgresql://USER@HOST/DATABASE; NAME.db beside the study file where left out
+    )
     seed: int = 0
 
     def fingerprint(self) -> str:
         """What answers depend on: not the wording of the pages, nor the limits."""
-        judged = (self.name, self.kind, self.systems, self.human, self.items, self.turns, self.context, self.together)
+        judged = (
+            self.name,
+            self.kind,
+            self.systems,
+            self.human,
+            self.items,
+            self.turns,
+            self.context,
+            self.together,
+        )
         asked = (self.questions, self.bonus, self.attention, self.batches.size, self.seed)
         return hashlib.sha256(msgspec.json.encode((judged, asked))).hexdigest()[:16]
 
@@ -150,7 +167,9 @@ def load(path: Path | str) -> Study:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as problem:
-        raise MissingData(f"The study {path} cannot be read: {problem.strerror}; heartfelt study new NAME makes one") from None
+        raise MissingData(
+            f"The study {path} cannot be read: {problem.strerror}; heartfelt study new NAME makes one"
+        ) from None
     except UnicodeDecodeError:
         raise BadStudy(f"{path} is not UTF-8 text") from None
     return parse(text, str(path))
@@ -230,7 +249,11 @@ def _expected(study: Study, item: Attention) -> Iterator[str]:
         yield "expect has one value a reply (null for any), and one of them is given"
     known: set[Any] = {None}
     if study.kind == "likert":
-        known |= set.intersection(*(set(range(one.low, one.high + 1)) for one in study.questions)) if study.questions else set()
+        known |= (
+            set.intersection(*(set(range(one.low, one.high + 1)) for one in study.questions))
+            if study.questions
+            else set()
+        )
     else:
         known |= set(AREAS) if study.kind == "sort" else {"better"}
     if odd := [one for one in item.expect if one not in known]:
@@ -248,7 +271,8 @@ def _collection(study: Study) -> Iterator[str]:
     if not 1 <= own.offered <= len(set(own.emotions)):
         yield f"collect.offered: {own.offered} of {len(set(own.emotions))} emotions cannot be offered"
     if not 2 <= own.least_turns <= own.most_turns:
-        yield f"a talk has 2 turns at least, and least_turns is not above most_turns ({own.least_turns}, {own.most_turns})"
+        turns = f"({own.least_turns}, {own.most_turns})"
+        yield f"a talk has 2 turns at least, and least_turns is not above most_turns {turns}"
     for name in ("wait_seconds", "away_seconds", "turn_minutes"):
         if not getattr(own, name) > 0:
             yield f"collect.{name} is above 0"

@@ -1,4 +1,4 @@
-"""Where a rater stands, as their page shows it: consent, instructions, pages, survey, code. The server alone decides."""
+"""Where a rater stands: consent, instructions, pages, survey, code. The server alone decides."""
 
 from typing import Any
 
@@ -28,7 +28,12 @@ def state(store: Store, token: str) -> Json:
         if codes and store.study.survey and rater["surveyed"] is None:
             return {"stage": "survey"}
         lost = any(work["finished"] is None for work in works)
-        return {"stage": "done" if codes else "full", "codes": codes, "lost": lost, "more": _more(store, len(codes), works)}
+        return {
+            "stage": "done" if codes else "full",
+            "codes": codes,
+            "lost": lost,
+            "more": _more(store, len(codes), works),
+        }
 
 
 def _more(store: Store, done: int, works: Any) -> bool:

@@ -21,12 +21,16 @@ class Item(Value, frozen=True):
     name: str
     context: tuple[str, ...]
     replies: dict[str, str]  # system → what it said
-    labels: dict[str, str] = {}  # system → the intent or emotion that its reply expresses
+    labels: dict[str, str] = msgspec.field(
+        default_factory=dict
+    )  # system → the intent or emotion that its reply expresses
     emotion: str | None = None  # how the speaker felt
     group: str = ""  # the test set or condition that it belongs to
     reference: str | None = None  # what the human said; hidden among the replies where there is a bonus
     dialogue: str = ""  # which turn it was made of
-    expect: dict[str, Any] = {}  # of an attention item: reply → the answer that shows attention
+    expect: dict[str, Any] = msgspec.field(
+        default_factory=dict
+    )  # of an attention item: reply → the answer that shows attention
 
     def __post_init__(self) -> None:
         if not self.context or not all(text.strip() for text in self.context):
@@ -57,7 +61,9 @@ def _own(path: Path, study: Study) -> list[Item]:
                 raise InvalidValue(f"item {item.name} came before")
         except InvalidValue as problem:
             raise BadData(f"{path}:{number}: {problem}") from None
-        found[item.name] = msgspec.structs.replace(item, context=item.context[-study.context :], dialogue=item.name)
+        found[item.name] = msgspec.structs.replace(
+            item, context=item.context[-study.context :], dialogue=item.name
+        )
     if not found:
         raise BadData(f"There are no items in {path}")
     return _drawn(list(found.values()), study)
@@ -74,9 +80,13 @@ def _answered(study: Study, folder: Path) -> list[Item]:
     if not shared:
         raise BadData("There is no turn that all systems answered")
     if any(not first[key].context for key in shared):
-        raise BadData("The outputs have no context to show: heartfelt outputs import … --corpus completes them")
+        raise BadData(
+            "The outputs have no context to show: heartfelt outputs import … --corpus completes them"
+        )
     group = next(iter(systems.values())).header.corpus
-    return _drawn([_turn(study, {name: own[key] for name, own in rows.items()}, group) for key in shared], study)
+    return _drawn(
+        [_turn(study, {name: own[key] for name, own in rows.items()}, group) for key in shared], study
+    )
 
 
 def _turn(study: Study, rows: dict[str, Output], group: str) -> Item:

@@ -1,7 +1,7 @@
 """A report as tables: our own, and the four papers' layouts by name. Each table is text, Markdown, LaTeX or HTML."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from heartfelt.errors import InvalidValue, UnknownName
@@ -27,14 +27,20 @@ class Table:
         return made
 
     def markdown(self) -> str:
-        bold = lambda r, c, text: f"**{text}**" if (r, c) in self.best else text  # noqa: E731
-        lines = [f"### {_md(self.title)}", "", _line(map(_md, self.columns)), _line(["---"] * len(self.columns))]
-        lines += [_line(bold(r, c, _md(text)) for c, text in enumerate(row)) for r, row in enumerate(self.rows)]
-        return "\n".join([*lines, "", *([_md(self.note), ""] if self.note else [])])
+        rows = [["**" + _md(text) + "**" if (r, c) in self.best else _md(text) for c, text in enumerate(row)]
+                for r, row in enumerate(self.rows)]  # fmt: skip
+        lines = [
+            f"### {_md(self.title)}",
+            "",
+            _line(map(_md, self.columns)),
+            _line(["---"] * len(self.columns)),
+        ]
+        return "\n".join([*lines, *map(_line, rows), "", *([_md(self.note), ""] if self.note else [])])
 
     def latex(self) -> str:
-        cell = lambda r, c, text: rf"\textbf{{{tex(text)}}}" if (r, c) in self.best else tex(text)  # noqa: E731
-        body = [" & ".join(cell(r, c, text) for c, text in enumerate(row)) + r" \\" for r, row in enumerate(self.rows)]
+        rows = [[rf"\textbf{{{tex(text)}}}" if (r, c) in self.best else tex(text) for c, text in enumerate(row)]
+                for r, row in enumerate(self.rows)]  # fmt: skip
+        body = [" & ".join(row) + r" \\" for row in rows]
         shape = "l" * self.texts + "r" * (len(self.columns) - self.texts)
         caption = tex(f"{self.title}. {self.note}".strip())
         return "\n".join([
@@ -44,7 +50,7 @@ class Table:
         ])  # fmt: skip
 
 
-def _line(cells: Iterator[str] | Sequence[str] | map) -> str:  # type: ignore[type-arg]
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
@@ -88,11 +94,17 @@ def full(one: Estimate | None, digits: int = 2) -> str:
     if one is None or one.value is None:
         return "–"
     error = f" ± {one.error:.{digits}f}" if one.error is not None else ""
-    ends = f" [{one.low:.{digits}f}, {one.high:.{digits}f}]" if one.low is not None and one.high is not None else ""
+    ends = (
+        f" [{one.low:.{digits}f}, {one.high:.{digits}f}]"
+        if one.low is not None and one.high is not None
+        else ""
+    )
     return f"{one.value:.{digits}f}{error}{ends}"
 
 
-def _best(columns: Sequence[Sequence[float | None]], systems: Sequence[str], first: int = 1) -> frozenset[tuple[int, int]]:
+def _best(
+    columns: Sequence[Sequence[float | None]], systems: Sequence[str], first: int = 1
+) -> frozenset[tuple[int, int]]:
     """The best figure of each column, people aside."""
     found = set()
     for c, column in enumerate(columns):
@@ -111,7 +123,13 @@ def _means(report: Report, scores: Scores, title: str) -> Table:
     rows = [(s, *(full(scores[q].get(s)) for q in report.questions)) for s in report.systems]
     scales = "; ".join(f"{q} from {low:g} to {high:g}" for q, (low, high) in report.scales.items())
     note = f"Mean ± SEM over ratings [95 % interval over dialogues and raters]; {scales}."
-    return Table(title, ("system", *report.questions), tuple(rows), note, _best(_values(report, report.questions, report.systems), report.systems))
+    return Table(
+        title,
+        ("system", *report.questions),
+        tuple(rows),
+        note,
+        _best(_values(report, report.questions, report.systems), report.systems),
+    )
 
 
 def _shares(report: Report) -> Table:
@@ -124,7 +142,10 @@ def _shares(report: Report) -> Table:
 
 
 def _choices(report: Report) -> Table:
-    rows = [(one.a, one.b, str(one.a_wins), str(one.b_wins), str(one.ties), str(one.both_bad)) for one in report.choices]
+    rows = [
+        (one.a, one.b, str(one.a_wins), str(one.b_wins), str(one.ties), str(one.both_bad))
+        for one in report.choices
+    ]
     return Table("Choices", ("A", "B", "A better", "B better", "tie", "both bad"), tuple(rows), texts=2)
 
 
@@ -133,7 +154,10 @@ def _ranking(report: Report) -> Table:
     for one in report.ranking:
         ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
         rows.append((one.system, f"{one.strength:.2f}{ends}", f"{one.wins:g} of {one.comparisons:g}"))
-    note = report.ranking_reason or "Bradley-Terry strengths are log-odds that add up to 0; ties and both-bad count half."
+    note = (
+        report.ranking_reason
+        or "Bradley-Terry strengths are log-odds that add up to 0; ties and both-bad count half."
+    )
     return Table("Ranking", ("system", "strength", "won"), tuple(rows), note)
 
 
@@ -141,15 +165,27 @@ def _agreement(report: Report) -> Table:
     rows = []
     for one in report.agreement:
         reason = one.fleiss.reason or one.alpha.reason
-        rows.append((one.question, _interval(one.fleiss), _interval(one.alpha), f"{one.units} of {one.of} by {one.raters}", reason))
+        rows.append(
+            (
+                one.question,
+                _interval(one.fleiss),
+                _interval(one.alpha),
+                f"{one.units} of {one.of} by {one.raters}",
+                reason,
+            )
+        )
     note = "Fleiss' κ takes the replies that as many raters judged as most; Krippendorff's α takes all."
-    return Table("Agreement", ("question", "Fleiss' κ", "Krippendorff's α", "judged", "note"), tuple(rows), note)
+    return Table(
+        "Agreement", ("question", "Fleiss' κ", "Krippendorff's α", "judged", "note"), tuple(rows), note
+    )
 
 
 def _interval(one: Estimate) -> str:
     if one.value is None:
         return "–"
-    return f"{one.value:.2f}" + ("" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]")
+    return f"{one.value:.2f}" + (
+        "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    )
 
 
 def _tests(report: Report) -> Table:
@@ -164,18 +200,32 @@ def _tests(report: Report) -> Table:
             test.question, test.a, test.b, f"{gap.difference:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]", f"{gap.p:.3f}",
             f"{test.p_holm:.3f}", star,
         ))  # fmt: skip
-    return Table("Welch's tests", ("question", "A", "B", "A − B", "p", "p (Holm)", ""), tuple(rows), "Over dialogues' means.", texts=3)
+    return Table(
+        "Welch's tests",
+        ("question", "A", "B", "A − B", "p", "p (Holm)", ""),
+        tuple(rows),
+        "Over dialogues' means.",
+        texts=3,
+    )
 
 
 def _needs(report: Report) -> Table:
     what = "comparisons a pair" if report.kind == "choose" else "dialogues a system"
-    rows = [(one.question, f"{one.effect:g}", str(one.needed), str(one.have), str(one.still)) for one in report.needs]
+    rows = [
+        (one.question, f"{one.effect:g}", str(one.needed), str(one.have), str(one.still))
+        for one in report.needs
+    ]
     note = f"In {what}, to find a difference of this size with a power of 80 % at 5 %; `effect` in the study file."
-    return Table("Sample size", ("question", "difference", "needed", "have", "still needed"), tuple(rows), note)
+    return Table(
+        "Sample size", ("question", "difference", "needed", "have", "still needed"), tuple(rows), note
+    )
 
 
 def _by(report: Report, parts: dict[str, Scores], name: str, question: str) -> Table:
-    rows = [(part, *(_interval(e) if (e := scores[question].get(s)) else "–" for s in report.systems)) for part, scores in parts.items()]
+    rows = [
+        (part, *(_interval(e) if (e := scores[question].get(s)) else "–" for s in report.systems))
+        for part, scores in parts.items()
+    ]
     return Table(f"{question} by {name}", (name, *report.systems), tuple(rows))
 
 
@@ -184,7 +234,13 @@ def _left_out(report: Report) -> Table:
     for one in report.left_out:
         what = "everything" if one["batch"] is None else f"batch {one['batch'] + 1}"
         rows.append((one["rater"], what, str(one["answers"]), one["reason"]))
-    return Table("Left out", ("rater", "what", "answers", "why"), tuple(rows), "meed2's filters; --keep-all counts them.", texts=4)
+    return Table(
+        "Left out",
+        ("rater", "what", "answers", "why"),
+        tuple(rows),
+        "meed2's filters; --keep-all counts them.",
+        texts=4,
+    )
 
 
 # -- the papers' -----------------------------------------------------------------------------------------------------
@@ -192,7 +248,10 @@ def _left_out(report: Report) -> Table:
 
 def _asked(report: Report, paper: str, *names: str) -> None:
     if missing := [name for name in names if name not in report.questions]:
-        raise InvalidValue(f"{paper}'s table needs the questions {', '.join(names)}; the study asks {', '.join(report.questions)}, not {missing[0]}")
+        asked = ", ".join(report.questions)
+        raise InvalidValue(
+            f"{paper}'s table needs the questions {', '.join(names)}; the study asks {asked}, not {missing[0]}"
+        )
 
 
 def _plain(report: Report, question: str, system: str, how: str = "{:.2f}") -> str:
@@ -201,13 +260,15 @@ def _plain(report: Report, question: str, system: str, how: str = "{:.2f}") -> s
 
 
 def rashkin2019(report: Report) -> Table:
-    """Table 2: mean ± SEM. A system named "Retrieval / Fine-tuned / ED" fills the columns architecture, model, candidate."""
+    """Table 2: mean ± SEM. "Retrieval / Fine-tuned / ED" as a system's name fills architecture, model and candidate."""
     names = ("empathy", "relevance", "fluency")
     _asked(report, "rashkin2019", *names)
     rows = []
     for system in report.systems:
         parts = [part.strip() for part in system.split("/")]
-        parts = ["Gold Response", "–", "–"] if system == HUMAN else (["", *parts] if len(parts) == 1 else parts)
+        parts = (
+            ["Gold Response", "–", "–"] if system == HUMAN else (["", *parts] if len(parts) == 1 else parts)
+        )
         cells = []
         for question in names:
             one = report.scores[question].get(system)
@@ -216,7 +277,9 @@ def rashkin2019(report: Report) -> Table:
         rows.append((*(parts + ["–"] * 3)[:3], *cells))
     columns = ("", "Model", "Candidate", "Empathy", "Relevance", "Fluency")
     best = _best(_values(report, names, report.systems), report.systems, 3)
-    return Table("Human ratings", columns, tuple(rows), "Layout of rashkin2019, Table 2: mean ± SEM.", best, 3)
+    return Table(
+        "Human ratings", columns, tuple(rows), "Layout of rashkin2019, Table 2: mean ± SEM.", best, 3
+    )
 
 
 def naous2021(report: Report) -> Table:
@@ -224,14 +287,22 @@ def naous2021(report: Report) -> Table:
     _asked(report, "naous2021", *names)
     rows = [(system, *(_plain(report, q, system) for q in names)) for system in report.systems]
     best = _best(_values(report, names, report.systems), report.systems)
-    return Table("Average evaluation of the human ratings", ("Model", "Empathy", "Relevance", "Fluency"), tuple(rows), "Layout of naous2021, Table 5.", best)
+    return Table(
+        "Average evaluation of the human ratings",
+        ("Model", "Empathy", "Relevance", "Fluency"),
+        tuple(rows),
+        "Layout of naous2021, Table 5.",
+        best,
+    )
 
 
 def joint2021(report: Report) -> Table:
     names = ("fluency", "consistency", "emotion_accuracy")
     _asked(report, "joint2021", *names)
     hows = ("{:.2f}", "{:.2f}", "{:.0%}")
-    rows = [(s, *(_plain(report, q, s, how) for q, how in zip(names, hows, strict=True))) for s in report.systems]
+    rows = [
+        (s, *(_plain(report, q, s, how) for q, how in zip(names, hows, strict=True))) for s in report.systems
+    ]
     kappas = {one.question: _number(one.fleiss.value) for one in report.agreement}
     note = f"Layout of joint2021, Table 2. Fleiss' κ: {', '.join(f'{q} {kappas[q]}' for q in names)}."
     best = _best(_values(report, names, report.systems), report.systems)
@@ -242,11 +313,15 @@ def meed2(report: Report) -> Table:
     if not report.shares:
         raise InvalidValue(f"meed2's table needs a sort study (good, okay, bad), and this is {report.kind}")
     groups = [group for group in report.shares if group] or [""]
-    systems = [system for system in report.systems if system != HUMAN]  # the hidden replies are a check, not a system
+    systems = [
+        system for system in report.systems if system != HUMAN
+    ]  # the hidden replies are a check, not a system
     rows = []
     for system in systems:
         cells = [report.shares[group][system][area].value for group in groups for area in AREAS]
-        rows.append((system, *("–" if share is None else f"{share:.4f}".removeprefix("0") for share in cells)))
+        rows.append(
+            (system, *("–" if share is None else f"{share:.4f}".removeprefix("0") for share in cells))
+        )
     columns = ("Model", *(f"{group} {area.title()}".strip() for group in groups for area in AREAS))
     shares = [[report.shares[group][s]["good"].value for s in systems] for group in groups]
     best = frozenset((r, 1 + 3 * (c - 1)) for r, c in _best(shares, systems))

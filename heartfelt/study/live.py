@@ -57,6 +57,7 @@ class Hub:
         self._raters: dict[str, str] = {}
         self._waiting: dict[str, float] = {}  # visit → since when
         self._pairs: dict[str, Pair] = {}  # visit → the pair that they are in
+        self._alone: set[str] = set()  # who was told that nobody comes
         self._notes: dict[str, str] = {}  # why somebody is back in the line
         self._lock: asyncio.Lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,6 +140,7 @@ class Hub:
         pair = Pair(f"p{secrets.token_hex(8)}", (speaker, listener))
         for visit in (speaker, listener):
             self._waiting.pop(visit, None)
+            self._alone.discard(visit)
             self._notes.pop(visit, None)
             if visit != AGENT:
                 self._pairs[visit] = pair
@@ -189,7 +191,9 @@ class Hub:
         text = ""
         try:
             if self._agent is not None:
-                text = await asyncio.to_thread(self._agent, Dialogue(talk, turns, language=self._store.study.language))
+                text = await asyncio.to_thread(
+                    self._agent, Dialogue(talk, turns, language=self._store.study.language)
+                )
         except HeartfeltError:
             text = ""
         async with self._lock:
@@ -244,8 +248,9 @@ class Hub:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
-            async with self._lock:
-                await self._look()
+            with suppress(HeartfeltError):  # a database that is away for a moment: at the next look
+                async with self._lock:
+                    await self._look()
 
     async def _look(self) -> None:
         now, own = self._store.clock(), self._own
@@ -261,7 +266,8 @@ class Hub:
             if now - since > own.wait_seconds:
                 if own.partner == "either":
                     await self._begin(visit, AGENT)
-                else:
+                elif visit not in self._alone:
+                    self._alone.add(visit)
                     await self._tell(visit)
 
     def _nobody(self, visit: str) -> bool:
@@ -288,7 +294,10 @@ class Hub:
         speaks = pair.roles[0] == visit
         now: Json = {
             "stage": "talk", "number": pair.number, "of": pair.talks, "role": SPEAKER if speaks else LISTENER,
-            "turns": [{"mine": who == visit, "text": text, "post": post if who == visit else ""} for who, post, text in pair.turns],
+            "turns": [
+                {"mine": who == visit, "text": text, "post": post if who == visit else ""}
+                for who, post, text in pair.turns
+            ],
             "turn": pair.next == visit, "may_end": len(pair.turns) >= self._own.least_turns,
             "away": pair.other(visit) in pair.away,
         }  # fmt: skip

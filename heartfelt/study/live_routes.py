@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, WebSocket
 from pydantic import Field
 from starlette.websockets import WebSocketDisconnect
 
+from heartfelt.errors import HeartfeltError
 from heartfelt.serving.problems import Refused
 from heartfelt.study import collection, flow
 from heartfelt.study.routes import Body
@@ -54,6 +55,8 @@ async def live(token: str, socket: WebSocket) -> None:
             await service.hub.hear(visit, await socket.receive_json())
     except (WebSocketDisconnect, ValueError, KeyError, RuntimeError):
         pass  # gone, or not JSON: what a page of ours never sends
+    except HeartfeltError:  # the database is away: the page comes back and sends again what was not heard
+        await socket.close(1011)
     finally:
         await service.hub.disconnect(visit, socket)
 

@@ -7,7 +7,11 @@ from sqlalchemy import Column, Connection, Float, Integer, MetaData, String, Tab
 
 META = MetaData()
 SCHEMA = Table("heartfelt_study_schema", META, Column("step", Integer, primary_key=True))
-_id = lambda name, key=False: Column(name, String(64), primary_key=key, nullable=False)  # noqa: E731
+
+
+def _id(name: str, key: bool = False) -> Column[str]:
+    return Column(name, String(64), primary_key=key, nullable=False)
+
 
 STUDIES = Table(
     "heartfelt_studies", META,
@@ -37,7 +41,7 @@ ANSWERS = Table(
 VISITS = Table(  # of a collection: an emotion, a situation, and what came of it
     "heartfelt_study_visits", META,
     _id("id", True), _id("study"), _id("rater"), Column("offered", Text), Column("emotion", String(32)),
-    Column("situation", Text), Column("created", Float), Column("waiting", Float), Column("finished", Float),
+    Column("situation", Text), Column("created", Float), Column("finished", Float),
     Column("code", String(32)),
 )  # fmt: skip
 TALKS = Table(
@@ -76,13 +80,15 @@ def ratings(connection: Connection) -> None:
 
 def collections(connection: Connection) -> None:
     for statement in (
-        "CREATE TABLE heartfelt_study_visits (id VARCHAR(64) PRIMARY KEY, study VARCHAR(64) NOT NULL, rater VARCHAR(64) "
-        "NOT NULL REFERENCES heartfelt_study_raters (id), offered TEXT NOT NULL, emotion VARCHAR(32), situation TEXT, "
-        "created DOUBLE PRECISION NOT NULL, waiting DOUBLE PRECISION, finished DOUBLE PRECISION, code VARCHAR(32))",
+        "CREATE TABLE heartfelt_study_visits (id VARCHAR(64) PRIMARY KEY, study VARCHAR(64) NOT NULL, "
+        "rater VARCHAR(64) NOT NULL REFERENCES heartfelt_study_raters (id), offered TEXT NOT NULL, "
+        "emotion VARCHAR(32), situation TEXT, created DOUBLE PRECISION NOT NULL, finished DOUBLE PRECISION, "
+        "code VARCHAR(32))",
         "CREATE INDEX heartfelt_study_visits_rater ON heartfelt_study_visits (study, rater)",
         "CREATE TABLE heartfelt_study_talks (id VARCHAR(64) PRIMARY KEY, study VARCHAR(64) NOT NULL, "
-        "pair VARCHAR(64) NOT NULL, number INTEGER NOT NULL, speaker VARCHAR(64) NOT NULL, listener VARCHAR(64) NOT NULL, "
-        "started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, outcome VARCHAR(16), UNIQUE (pair, number))",
+        "pair VARCHAR(64) NOT NULL, number INTEGER NOT NULL, speaker VARCHAR(64) NOT NULL, "
+        "listener VARCHAR(64) NOT NULL, started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, "
+        "outcome VARCHAR(16), UNIQUE (pair, number))",
         "CREATE TABLE heartfelt_study_said (talk VARCHAR(64) NOT NULL REFERENCES heartfelt_study_talks (id), "
         "place INTEGER NOT NULL, visit VARCHAR(64) NOT NULL, post VARCHAR(64) NOT NULL, text TEXT NOT NULL, "
         "at DOUBLE PRECISION NOT NULL, PRIMARY KEY (talk, place), UNIQUE (talk, post))",

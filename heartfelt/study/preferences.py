@@ -23,7 +23,9 @@ class Preference(Value, frozen=True):
     emotion: str | None = None
 
 
-def preferences(study: Study, works: Sequence[Work], margin: float = 0.0, question: str | None = None) -> Iterator[Preference]:
+def preferences(
+    study: Study, works: Sequence[Work], margin: float = 0.0, question: str | None = None
+) -> Iterator[Preference]:
     """margin: pairs whose scores lie closer than this are left out; equal ones always are.
 
     question: the one that decides; the mean of all where left out.
@@ -49,4 +51,6 @@ def preferences(study: Study, works: Sequence[Work], margin: float = 0.0, questi
             if gap <= 1e-9 or gap < margin or chosen == rejected:
                 continue
             count = min(len(raters[dialogue, a]), len(raters[dialogue, b]))
-            yield Preference(dialogue, item.context, chosen, rejected, round(gap, 4), count, best, worst, item.emotion)
+            yield Preference(
+                dialogue, item.context, chosen, rejected, round(gap, 4), count, best, worst, item.emotion
+            )

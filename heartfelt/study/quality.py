@@ -54,7 +54,9 @@ def filtered(study: Study, works: Sequence[Work]) -> tuple[list[Work], list[Left
         share, judged = same_share(study, theirs)
         fast = [work for work in theirs if work.minutes < own.minutes and _fails(study, work)]
         if judged >= _ENOUGH and share >= own.same:
-            out.append(LeftOut(rater, None, f"the same answer in {share:.0%} of {judged} judgements", answers))
+            out.append(
+                LeftOut(rater, None, f"the same answer in {share:.0%} of {judged} judgements", answers)
+            )
         elif fast:
             work = fast[0]
             why = f"{work.minutes:.1f} minutes for batch {work.batch + 1}, {work.passed} of {work.asked} checks passed"

@@ -1,4 +1,4 @@
-"""Answers as single ratings, whatever the study asked: who said what of which system, on which question, as a number."""
+"""Answers as single ratings, whatever the study asked: who said what of which system, on which question."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ class Comparison:
 
 
 def questions_of(study: Study) -> tuple[str, ...]:
-    return {"sort": (AREA,), "choose": (PREFERRED,)}.get(study.kind, tuple(one.name for one in study.questions))
+    return {"sort": (AREA,), "choose": (PREFERRED,)}.get(
+        study.kind, tuple(one.name for one in study.questions)
+    )
 
 
 def scale_of(study: Study, question: str) -> tuple[float, float]:
@@ -50,7 +52,13 @@ def scale_of(study: Study, question: str) -> tuple[float, float]:
 
 
 def ratings_of(study: Study, works: Sequence[Work]) -> list[Rating]:
-    return [one for work in works for answer in work.answers if not answer.attention for one in _ratings(study, work, answer)]
+    return [
+        one
+        for work in works
+        for answer in work.answers
+        if not answer.attention
+        for one in _ratings(study, work, answer)
+    ]
 
 
 def _ratings(study: Study, work: Work, answer: Judged) -> Iterator[Rating]:
@@ -58,7 +66,16 @@ def _ratings(study: Study, work: Work, answer: Judged) -> Iterator[Rating]:
         item = answer.item
         unit = item.name if study.kind == "choose" else f"{item.name}|{system}"
         yield Rating(
-            item.dialogue, unit, work.rater, system, question, score, category, item.group, item.emotion, item.labels.get(system)
+            item.dialogue,
+            unit,
+            work.rater,
+            system,
+            question,
+            score,
+            category,
+            item.group,
+            item.emotion,
+            item.labels.get(system),
         )
 
 
@@ -101,6 +118,4 @@ def comparisons_of(study: Study, works: Sequence[Work]) -> list[Comparison]:
 
 
 def text_of(item: Item, system: str) -> str:
-    return item.replies[system] if system in item.replies else item.reference or ""
-
-
+    return item.replies.get(system, item.reference or "")

@@ -51,8 +51,14 @@ def works(store: Store) -> list[Work]:
     """Every batch that anybody began, in the order of beginning."""
     name, attention = store.study.name, set(store.attention)
     with store.reading() as connection:
-        workers = {row.id: row.worker for row in connection.execute(select(RATERS).where(RATERS.c.study == name))}
-        rows = connection.execute(select(WORK).where(WORK.c.study == name).order_by(WORK.c.started)).mappings().all()
+        workers = {
+            row.id: row.worker for row in connection.execute(select(RATERS).where(RATERS.c.study == name))
+        }
+        rows = (
+            connection.execute(select(WORK).where(WORK.c.study == name).order_by(WORK.c.started))
+            .mappings()
+            .all()
+        )
         joined = select(ANSWERS).join(WORK, WORK.c.id == ANSWERS.c.work).where(WORK.c.study == name)
         given: dict[str, dict[int, Any]] = {}
         for answer in connection.execute(joined).mappings():

@@ -20,7 +20,15 @@ from heartfelt.evaluation.human import Difference, Estimate, Strength
 from heartfelt.evaluation.uncertainty import RESAMPLES, draws, holm, percentiles
 from heartfelt.study.file import AREAS, HUMAN, Study
 from heartfelt.study.quality import LeftOut, filtered
-from heartfelt.study.ratings import PREFERRED, Comparison, Rating, comparisons_of, questions_of, ratings_of, scale_of
+from heartfelt.study.ratings import (
+    PREFERRED,
+    Comparison,
+    Rating,
+    comparisons_of,
+    questions_of,
+    ratings_of,
+    scale_of,
+)
 from heartfelt.study.records import Work, works
 from heartfelt.study.store import Store
 
@@ -92,11 +100,15 @@ class Report(Value, frozen=True):
 
 def report_of(store: Store, filters: bool = True, resamples: int = RESAMPLES, seed: int = 0) -> Report:
     if store.study.kind == "collect":
-        raise InvalidValue("A collection is no judgement: heartfelt study status, and heartfelt corpora describe on its export")
+        raise InvalidValue(
+            "A collection is no judgement: heartfelt study status, and heartfelt corpora describe on its export"
+        )
     return analysed(store.study, works(store), filters, resamples, seed)
 
 
-def analysed(study: Study, found: Sequence[Work], filters: bool = True, resamples: int = RESAMPLES, seed: int = 0) -> Report:
+def analysed(
+    study: Study, found: Sequence[Work], filters: bool = True, resamples: int = RESAMPLES, seed: int = 0
+) -> Report:
     """The report of some works; a simulation needs no store."""
     out: list[LeftOut] = []
     kept = [work for work in found if work.finished is not None]
@@ -104,7 +116,10 @@ def analysed(study: Study, found: Sequence[Work], filters: bool = True, resample
         kept, out = filtered(study, found)
     ratings = ratings_of(study, kept)
     if not ratings:
-        raise InvalidValue(f"The study '{study.name}' has no finished batch that counts" + (" (see --keep-all)" if out else ""))
+        raise InvalidValue(
+            f"The study '{study.name}' has no finished batch that counts"
+            + (" (see --keep-all)" if out else "")
+        )
     questions = questions_of(study)
     systems = sorted({one.system for one in ratings}, key=lambda name: (name == HUMAN, name))
     mean = Means(ratings, resamples, seed)
@@ -162,7 +177,9 @@ class Means:
         return found
 
 
-def _scores(ratings: Sequence[Rating], questions: Iterable[str], systems: Sequence[str], mean: Means) -> Scores:
+def _scores(
+    ratings: Sequence[Rating], questions: Iterable[str], systems: Sequence[str], mean: Means
+) -> Scores:
     parts: dict[tuple[str, str], list[Rating]] = defaultdict(list)
     for one in ratings:
         parts[one.question, one.system].append(one)
@@ -170,7 +187,11 @@ def _scores(ratings: Sequence[Rating], questions: Iterable[str], systems: Sequen
 
 
 def _split(
-    ratings: Sequence[Rating], questions: Sequence[str], systems: Sequence[str], mean: Means, by: Callable[[Rating], str | None]
+    ratings: Sequence[Rating],
+    questions: Sequence[str],
+    systems: Sequence[str],
+    mean: Means,
+    by: Callable[[Rating], str | None],
 ) -> dict[str, Scores]:
     parts: dict[str, list[Rating]] = defaultdict(list)
     for one in ratings:
@@ -201,7 +222,9 @@ def _choices(pairs: Sequence[Comparison]) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _agreement(study: Study, ratings: Sequence[Rating], question: str, resamples: int, seed: int) -> Agreement:
+def _agreement(
+    study: Study, ratings: Sequence[Rating], question: str, resamples: int, seed: int
+) -> Agreement:
     units: dict[str, dict[str, Rating]] = defaultdict(dict)
     for one in ratings:
         if one.question == question:
@@ -210,7 +233,9 @@ def _agreement(study: Study, ratings: Sequence[Rating], question: str, resamples
     raters = max(counts, key=lambda n: (counts[n], n)) if counts else 1
     full = [unit for unit in units.values() if len(unit) == raters]
     categories = sorted({one.category for unit in units.values() for one in unit.values()})
-    table = [[sum(one.category == category for one in unit.values()) for category in categories] for unit in full]
+    table = [
+        [sum(one.category == category for one in unit.values()) for category in categories] for unit in full
+    ]
     nominal = study.kind == "choose"
     values = {category: float(i) for i, category in enumerate(categories)}
     longest = max(map(len, units.values()))
@@ -219,7 +244,9 @@ def _agreement(study: Study, ratings: Sequence[Rating], question: str, resamples
         said: list[float | None] = [values[one.category] if nominal else one.score for one in unit.values()]
         rows.append(said + [None] * (longest - len(said)))
     alpha = human.krippendorff_alpha(rows, "nominal" if nominal else "ordinal", min(resamples, 500), seed)
-    return Agreement(question, human.fleiss_kappa(table, resamples, seed), alpha, len(full), len(units), raters)
+    return Agreement(
+        question, human.fleiss_kappa(table, resamples, seed), alpha, len(full), len(units), raters
+    )
 
 
 def _ranking(pairs: Sequence[Comparison], resamples: int, seed: int) -> tuple[tuple[Strength, ...], str]:
@@ -250,7 +277,10 @@ def _tests(ratings: Sequence[Rating], questions: Sequence[str], systems: Sequenc
             except InvalidValue as problem:
                 made.append(Test(question, a, b, None, reason=str(problem)))
     corrected = iter(holm([test.difference.p for test in made if test.difference]))
-    return tuple(Test(t.question, t.a, t.b, t.difference, next(corrected) if t.difference else None, t.reason) for t in made)
+    return tuple(
+        Test(t.question, t.a, t.b, t.difference, next(corrected) if t.difference else None, t.reason)
+        for t in made
+    )
 
 
 def _need(study: Study, ratings: Sequence[Rating], pairs: Sequence[Comparison], question: str) -> Need:
@@ -279,5 +309,3 @@ def page(report: Report) -> str:
     from heartfelt.study.layouts import tables
 
     return render("study.html", report=report, tables=tables(report, everything=True))
-
-

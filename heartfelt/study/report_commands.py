@@ -21,13 +21,17 @@ _KEEP = click.option("--keep-all", is_flag=True, help="Without the quality filte
 @file_argument
 @database_option
 @_KEEP
-@click.option("--layout", "layouts", multiple=True, help="A paper's table: rashkin2019, naous2021, joint2021, meed2.")
+@click.option(
+    "--layout", "layouts", multiple=True, help="A paper's table: rashkin2019, naous2021, joint2021, meed2."
+)
 @click.option("--all", "everything", is_flag=True, help="Also by emotion and by intent.")
 @click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
 @click.option("--html", type=_PATH, help="Write one HTML file.")
 @click.option("--latex", type=_PATH, help="Write the tables as LaTeX.")
 @click.option("--markdown", type=_PATH, help="Write the tables as Markdown.")
-@click.option("--resamples", type=click.IntRange(min=0), default=RESAMPLES, show_default=True, help="For intervals.")
+@click.option(
+    "--resamples", type=click.IntRange(min=0), default=RESAMPLES, show_default=True, help="For intervals."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.")
 def report(
     file: Path, database: str | None, keep_all: bool, layouts: tuple[str, ...], everything: bool, as_json: bool,
@@ -69,8 +73,12 @@ def report(
 @file_argument
 @database_option
 @click.option("--to", type=_PATH, help="Raw answers; of a collection, the corpus (.jsonl or .parquet).")
-@click.option("--preferences", type=_PATH, help="Pairs of replies, the better one first, for training (.jsonl).")
-@click.option("--margin", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Of a pair, at least.")
+@click.option(
+    "--preferences", type=_PATH, help="Pairs of replies, the better one first, for training (.jsonl)."
+)
+@click.option(
+    "--margin", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Of a pair, at least."
+)
 @click.option("--question", help="The question that decides a preference; else the mean of all.")
 @click.option("--partial", is_flag=True, help="Of a collection, also talks that somebody left.")
 @_KEEP
@@ -98,12 +106,18 @@ def export(
             print(f"{to}: {own.write(collection.dialogues(store, partial), out, ending):,} dialogues")
     elif to:
         with writing(to) as out:
-            count = sum(bool(out.write(json.dumps(row, ensure_ascii=False) + "\n")) for row in records.rows(store))
+            count = sum(
+                bool(out.write(json.dumps(row, ensure_ascii=False) + "\n")) for row in records.rows(store)
+            )
         print(f"{to}: {count:,} answers")
     if preferences:
         found = records.works(store)
-        kept = [work for work in found if work.finished is not None] if keep_all else filtered(study, found)[0]
+        kept = (
+            [work for work in found if work.finished is not None] if keep_all else filtered(study, found)[0]
+        )
         with writing(preferences) as out:
-            count = sum(bool(out.write(one.to_json() + "\n")) for one in pairs_of(study, kept, margin, question))
+            count = sum(
+                bool(out.write(one.to_json() + "\n")) for one in pairs_of(study, kept, margin, question)
+            )
         print(f"{preferences}: {count:,} pairs")
     store.close()

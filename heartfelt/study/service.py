@@ -23,15 +23,17 @@ class StudyService:
         self.metrics = Metrics()
         self.hub: Hub | None = None
         if store.study.kind == "collect":
-            from heartfelt.study.live import Hub
+            from heartfelt.study import live
 
-            self.hub = Hub(store, agent)
+            self.hub = live.Hub(store, agent)
 
     def admit(self, request: Request) -> None:
         """Whoever leads the study carries its key; nobody else hears what this page would say."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         if not self._key or not hmac.compare_digest(given.encode(), self._key.encode()):
-            raise Refused(401, "This needs the study's admin key", "invalid_api_key", {"WWW-Authenticate": "Bearer"})
+            raise Refused(
+                401, "This needs the study's admin key", "invalid_api_key", {"WWW-Authenticate": "Bearer"}
+            )
 
 
 def service_of(request: Any) -> StudyService:

@@ -55,7 +55,10 @@ def _collected(store: Store) -> Json:
         talks = connection.execute(select(TALKS).where(TALKS.c.study == study.name)).mappings().all()
         said = select(SAID.c.talk).join(TALKS, TALKS.c.id == SAID.c.talk).where(TALKS.c.study == study.name)
         turns = len(connection.execute(said).all())
-        names = {row.id: row.worker for row in connection.execute(select(RATERS).where(RATERS.c.study == study.name))}
+        names = {
+            row.id: row.worker
+            for row in connection.execute(select(RATERS).where(RATERS.c.study == study.name))
+        }
     outcomes = Counter(talk["outcome"] or "open" for talk in talks)
     emotions = Counter(visit["emotion"] for visit in visits if visit["emotion"])
     used = [emotions[name] for name in study.collect.emotions]

@@ -128,7 +128,11 @@ class Store:
     def register(self, items: list[Item], file: str) -> None:
         """Put the study's items into the database, once; later it must be the same study."""
         with self.writing() as connection:
-            known = connection.execute(select(STUDIES).where(STUDIES.c.name == self.study.name)).mappings().first()
+            known = (
+                connection.execute(select(STUDIES).where(STUDIES.c.name == self.study.name))
+                .mappings()
+                .first()
+            )
             print_ = self.study.fingerprint() + crc32(msgspec.json.encode(items)).to_bytes(4).hex()
             if known and known["fingerprint"] != print_:
                 self._replace(connection)
@@ -139,10 +143,17 @@ class Store:
 
     def _import(self, connection: Connection, items: list[Item], file: str, fingerprint: str) -> None:
         name = self.study.name
-        values = {"fingerprint": fingerprint, "secret": secrets.token_hex(32), "file": file, "created": self.clock()}
+        values = {
+            "fingerprint": fingerprint,
+            "secret": secrets.token_hex(32),
+            "file": file,
+            "created": self.clock(),
+        }
         connection.execute(insert(STUDIES).values(name=name, **values))
         batches = batches_of(self.study, items)
-        placed: list[tuple[int | None, Item]] = [(i, item) for i, batch in enumerate(batches) for item in batch]
+        placed: list[tuple[int | None, Item]] = [
+            (i, item) for i, batch in enumerate(batches) for item in batch
+        ]
         placed += [(None, item) for item in attention_items(self.study)]
         if placed:
             rows = [
@@ -175,7 +186,9 @@ class Store:
             if secret is None:
                 raise BadData(f"The study '{name}' has not begun: heartfelt study serve begins it")
             self.secret = secret.encode()
-            rows = connection.execute(select(ITEMS).where(ITEMS.c.study == name).order_by(ITEMS.c.number)).mappings()
+            rows = connection.execute(
+                select(ITEMS).where(ITEMS.c.study == name).order_by(ITEMS.c.number)
+            ).mappings()
             for row in rows:
                 self.items[row["number"]] = Item.from_json(row["content"])
                 if row["batch"] is None:
@@ -249,5 +262,3 @@ def _own_transactions(connection: Any, _: Any) -> None:
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-

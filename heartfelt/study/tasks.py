@@ -12,7 +12,10 @@ from heartfelt.study.file import AREAS, HUMAN, Study
 from heartfelt.study.items import Item
 
 Json = Any
-TIE, BOTH_BAD = "tie", "bad"  # of a choice, beside the two systems; stored with a colon, which no blind key has
+TIE, BOTH_BAD = (
+    "tie",
+    "bad",
+)  # of a choice, beside the two systems; stored with a colon, which no blind key has
 GOOD_ENOUGH = ("good", "okay")  # where a hidden gold reply earns its bonus point (meed2)
 
 
@@ -45,7 +48,9 @@ def _read_likert(study: Study, systems: Sequence[str], posted: Json) -> Json:
 
 def _read_sort(study: Study, systems: Sequence[str], posted: Json) -> Json:
     given = _list(posted, systems, "an area")
-    if any(area not in AREAS for area in given if isinstance(area, str)) or not all(isinstance(a, str) for a in given):
+    if any(area not in AREAS for area in given if isinstance(area, str)) or not all(
+        isinstance(a, str) for a in given
+    ):
         raise InvalidValue(f"Every reply lies in one of: {', '.join(AREAS)}")
     return {"areas": dict(zip(systems, given, strict=True))}
 
@@ -64,7 +69,12 @@ def _show_choose(systems: Sequence[str], value: Json) -> Json:
 
 
 def _likert_attention(item: Item, value: Json) -> bool:
-    return all(score == item.expect[reply] for reply, scores in value["scores"].items() if reply in item.expect for score in scores.values())
+    return all(
+        score == item.expect[reply]
+        for reply, scores in value["scores"].items()
+        if reply in item.expect
+        for score in scores.values()
+    )
 
 
 TASKS: dict[str, Task] = {

@@ -27,9 +27,10 @@ def write_items(folder: Path, count: int, systems: tuple[str, ...] = SYSTEMS) ->
     rows = [
         {
             "name": f"secret-item-{i}", "context": [f"Story {i}.", "Go on?", f"It went badly, number {i}."],
-            "replies": {name: f"Reply {j} to {i} {HOSTILE if i == 0 else ''}".strip() for j, name in enumerate(systems)},
+            "replies": {s: f"Reply {j} to {i} {HOSTILE if i == 0 else ''}".strip() for j, s in enumerate(systems)},
             "labels": {name: ("questioning", "consoling")[j % 2] for j, name in enumerate(systems)},
-            "emotion": ("sad", "proud")[i % 2], "group": ("os", "ed")[i % 2], "reference": f"What the person said to {i}.",
+            "emotion": ("sad", "proud")[i % 2], "group": ("os", "ed")[i % 2],
+            "reference": f"What the person said to {i}.",
         }
         for i in range(count)
     ]  # fmt: skip
@@ -48,7 +49,9 @@ survey:
 """
 
 
-def study_in(folder: Path, kind: str, items: int = 4, more: str = "", systems: tuple[str, ...] = SYSTEMS) -> Study:
+def study_in(
+    folder: Path, kind: str, items: int = 4, more: str = "", systems: tuple[str, ...] = SYSTEMS
+) -> Study:
     folder.mkdir(parents=True, exist_ok=True)
     head = f"name: test-{kind}\nkind: {kind}\n"
     if kind != "collect":
@@ -58,7 +61,9 @@ def study_in(folder: Path, kind: str, items: int = 4, more: str = "", systems: t
     return file.load(folder / "study.yaml")
 
 
-def store_in(folder: Path, study: Study, url: str | None = None, clock: Callable[[], float] = time.time) -> Store:
+def store_in(
+    folder: Path, study: Study, url: str | None = None, clock: Callable[[], float] = time.time
+) -> Store:
     return begin(study, folder, url or str(folder / "study.db"), clock)
 
 
@@ -67,7 +72,9 @@ def serving(store: Store, agent: Any = None) -> Iterator[str]:
     import uvicorn
 
     app = make_study_app(store, KEY, agent)
-    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", 0, log_level="error", timeout_graceful_shutdown=2))
+    server = uvicorn.Server(
+        uvicorn.Config(app, "127.0.0.1", 0, log_level="error", timeout_graceful_shutdown=2)
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

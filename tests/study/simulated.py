@@ -15,7 +15,7 @@ def items(count: int, systems: Sequence[str] = tuple(QUALITY)) -> list[Item]:
     return [
         Item(
             f"d{i}", (f"Story {i}.",), {name: f"{name} says {i}" for name in systems},
-            {name: ("questioning", "consoling")[i % 2] for name in systems}, ("sad", "proud", "angry")[i % 3],
+            dict.fromkeys(systems, ("questioning", "consoling")[i % 2]), ("sad", "proud", "angry")[i % 3],
             ("os", "ed")[i % 2], f"The person on {i}", f"d{i}",
         )
         for i in range(count)
@@ -32,8 +32,8 @@ def score(chance: random.Random, quality: float) -> int:
 
 
 def study_of(
-    kind: str, found: Sequence[Item], seed: int, raters: int = 4, size: int = 10, bad: dict[int, str] | None = None, bonus: int = 0,
-    pool: int = 12,
+    kind: str, found: Sequence[Item], seed: int, raters: int = 4, size: int = 10, bad: dict[int, str] | None = None,
+    bonus: int = 0, pool: int = 12,
 ) -> list[Work]:  # fmt: skip
     """Every batch judged by `raters` of a pool; `bad` says how some of the pool misbehave."""
     chance = random.Random(seed)
@@ -44,7 +44,18 @@ def study_of(
         part = found[start : start + size]
         for rater in chance.sample(range(pool), raters):
             how = (bad or {}).get(rater, "")
-            works.append(_work(kind, chance, part, batch, rater, how, bonus, lambda i, s, r=rater: QUALITY[s] + easy[i.name] + lenient[r]))
+            works.append(
+                _work(
+                    kind,
+                    chance,
+                    part,
+                    batch,
+                    rater,
+                    how,
+                    bonus,
+                    lambda i, s, r=rater: QUALITY[s] + easy[i.name] + lenient[r],
+                )
+            )
     return works
 
 
@@ -62,10 +73,29 @@ def _work(
         points += gold and value["areas"]["human"] != "bad"
         judged.append(Judged(item, value, value, tuple(order), gold, False, 5.0))
     minutes = 2.0 if how == "hasty" else 14.0
-    return Work(f"w{batch}-{rater}", f"r{rater}", None, batch, 0.0, 60 * minutes, 60 * minutes, "HF", tuple(judged), bonus, points)
+    return Work(
+        f"w{batch}-{rater}",
+        f"r{rater}",
+        None,
+        batch,
+        0.0,
+        60 * minutes,
+        60 * minutes,
+        "HF",
+        tuple(judged),
+        bonus,
+        points,
+    )
 
 
-def _value(kind: str, chance: random.Random, item: Item, order: list[str], how: str, quality: Callable[[Item, str], float]) -> Any:
+def _value(
+    kind: str,
+    chance: random.Random,
+    item: Item,
+    order: list[str],
+    how: str,
+    quality: Callable[[Item, str], float],
+) -> Any:
     def truth(system: str) -> float:
         return 0.9 if system == "human" else quality(item, system)
 
@@ -79,5 +109,7 @@ def _value(kind: str, chance: random.Random, item: Item, order: list[str], how: 
     if how == "same":
         areas = dict.fromkeys(order, "okay")
     if how == "hasty":
-        areas = {s: chance.choice(("good", "okay", "bad")) for s in order} | ({"human": "bad"} if "human" in order else {})
+        areas = {s: chance.choice(("good", "okay", "bad")) for s in order} | (
+            {"human": "bad"} if "human" in order else {}
+        )
     return {"areas": areas}

@@ -30,7 +30,12 @@ class Clock:
         return self.now
 
 
-def small(tmp_path: Path, kind: str = "sort", more: str = "batches: {size: 2, raters: 2, minutes: 10}", items: int = 4) -> tuple[Store, Clock]:
+def small(
+    tmp_path: Path,
+    kind: str = "sort",
+    more: str = "batches: {size: 2, raters: 2, minutes: 10}",
+    items: int = 4,
+) -> tuple[Store, Clock]:
     clock = Clock()
     return store_in(tmp_path, study_in(tmp_path, kind, items, more), clock=clock), clock
 
@@ -126,7 +131,20 @@ def test_posts_are_idempotent_and_older_ones_refused(tmp_path: Path) -> None:
     assert flow.state(store, token)["codes"] == [code]
 
 
-@pytest.mark.parametrize("value", [None, "good", [], ["good"], ["good"] * 4, ["good", "good", "best"], ["good", "good", None], ["good", "good", ["bad"]], {"a": 1}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "good",
+        [],
+        ["good"],
+        ["good"] * 4,
+        ["good", "good", "best"],
+        ["good", "good", None],
+        ["good", "good", ["bad"]],
+        {"a": 1},
+    ],
+)
 def test_answers_that_are_none(tmp_path: Path, value: Any) -> None:
     store, _ = small(tmp_path)
     token = joined(store)
@@ -151,7 +169,9 @@ def test_orders_differ_between_raters_and_are_logged(tmp_path: Path) -> None:
     for work in works(store):
         for answer in work.answers:
             orders[answer.order] += 1
-            assert answer.value["areas"][answer.order[0]] == "good"  # what was shown first is what was called good
+            assert (
+                answer.value["areas"][answer.order[0]] == "good"
+            )  # what was shown first is what was called good
     assert len(orders) == 6
 
 
@@ -183,7 +203,9 @@ def test_bonus_and_attention(tmp_path: Path) -> None:
 
 def test_a_study_that_has_begun_stays_what_it_is(tmp_path: Path) -> None:
     store, _ = small(tmp_path)
-    store_in(tmp_path, study_in(tmp_path, "sort", 5, "batches: {size: 2, raters: 2}"))  # nobody has begun: fine
+    store_in(
+        tmp_path, study_in(tmp_path, "sort", 5, "batches: {size: 2, raters: 2}")
+    )  # nobody has begun: fine
     store = store_in(tmp_path, study_in(tmp_path, "sort", 4))
     assignment.claim(store, joined(store))
     store_in(tmp_path, study_in(tmp_path, "sort", 4, "title: another title"))
@@ -224,7 +246,10 @@ def test_from_consent_to_code_and_no_names_on_the_way(tmp_path: Path, kind: str)
     store = store_in(tmp_path, study_in(tmp_path, kind, 3, "batches: {size: 3, raters: 1}\n" + SURVEY))
     received: list[str] = []
     keep: Any = lambda said: (said.read(), received.append(said.text + str(said.headers)))  # noqa: E731
-    with serving(store) as url, httpx.Client(base_url=url, timeout=30, event_hooks={"response": [keep]}) as client:
+    with (
+        serving(store) as url,
+        httpx.Client(base_url=url, timeout=30, event_hooks={"response": [keep]}) as client,
+    ):
         client.get("/")
         rater = Rater(client)
         client.get(f"/r/{rater.token}")
@@ -238,7 +263,12 @@ def test_from_consent_to_code_and_no_names_on_the_way(tmp_path: Path, kind: str)
             state = rater.do(kind, state)
             if state["stage"] == "survey":
                 assert client.post(f"/r/{rater.token}/survey", json={"answers": {}}).status_code == 400
-                assert client.post(f"/r/{rater.token}/survey", json={"answers": {"clear": "perhaps"}}).status_code == 400
+                assert (
+                    client.post(
+                        f"/r/{rater.token}/survey", json={"answers": {"clear": "perhaps"}}
+                    ).status_code
+                    == 400
+                )
                 state = rater.post("survey", {"answers": {"clear": "yes", "remarks": "ملاحظة"}})
             assert state["stage"] == "done"
             assert len(state["codes"]) == batches
@@ -259,14 +289,30 @@ def test_forged_tokens_and_other_peoples_batches(tmp_path: Path) -> None:
         two.start()
         name, _, code = one.token.partition(".")
         other = two.token.partition(".")[0]
-        for forged in (name, f"{name}.", f"{name}.{'A' * 24}", f"{other}.{code}", code, "x" * 500, "..", f"{name}.{code[:-1]}ü"):
+        for forged in (
+            name,
+            f"{name}.",
+            f"{name}.{'A' * 24}",
+            f"{other}.{code}",
+            code,
+            "x" * 500,
+            "..",
+            f"{name}.{code[:-1]}ü",
+        ):
             assert client.get(f"/r/{forged}/state").status_code == 404, forged
             assert client.post(f"/r/{forged}/consent").status_code in (404, 405), forged
         body = {"work": state["work"], "place": 0, "revision": 1, "value": ["good"] * 3}
         assert client.post(f"/r/{two.token}/answer", json=body).status_code == 404
         assert client.post(f"/r/{two.token}/finish", json={"work": state["work"]}).status_code == 404
         assert client.post(f"/r/{one.token}/answer", json=body).status_code == 200
-        for wrong in ({"place": 99}, {"place": -1}, {"revision": 0}, {"place": "0"}, {"value": "x" * 10_000}, {"extra": 1}):
+        for wrong in (
+            {"place": 99},
+            {"place": -1},
+            {"revision": 0},
+            {"place": "0"},
+            {"value": "x" * 10_000},
+            {"extra": 1},
+        ):
             assert client.post(f"/r/{one.token}/answer", json=body | wrong).status_code == 400, wrong
         assert client.post(f"/r/{one.token}/answer", content=b"{").status_code == 400
         assert client.post(f"/r/{one.token}/answer", content=b"x" * 300_000).status_code == 413
@@ -277,10 +323,23 @@ def test_the_admin_page_is_behind_its_key(tmp_path: Path) -> None:
     with serving(store) as url, httpx.Client(base_url=url, timeout=30) as client:
         rater = Rater(client)
         rater.do("sort", rater.start())
-        asked = [("GET", "/admin/status"), ("GET", "/admin/export"), ("GET", "/admin/report"), ("POST", "/admin/backup"), ("POST", "/admin/links")]
+        asked = [
+            ("GET", "/admin/status"),
+            ("GET", "/admin/export"),
+            ("GET", "/admin/report"),
+            ("POST", "/admin/backup"),
+            ("POST", "/admin/links"),
+        ]
         for method, path in asked:
-            for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {rater.token}"}, {"Authorization": "Bearer"}):
-                said = client.request(method, path, headers=headers, json={"count": 1} if "links" in path else None)
+            for headers in (
+                {},
+                {"Authorization": "Bearer wrong"},
+                {"Authorization": f"Bearer {rater.token}"},
+                {"Authorization": "Bearer"},
+            ):
+                said = client.request(
+                    method, path, headers=headers, json={"count": 1} if "links" in path else None
+                )
                 assert said.status_code == 401, path
                 assert not any(name in said.text for name in SYSTEMS)
         assert not any(name in client.get("/admin").text for name in SYSTEMS)
@@ -304,7 +363,9 @@ def test_who_may_come(tmp_path: Path) -> None:
     closed = store_in(tmp_path / "a", study_in(tmp_path / "a", "sort", more="access: links"))
     with serving(closed) as url:
         assert httpx.post(f"{url}/join", json={}).status_code == 403
-    crowd = store_in(tmp_path / "b", study_in(tmp_path / "b", "sort", more="access: crowd\nworker: PROLIFIC_PID"))
+    crowd = store_in(
+        tmp_path / "b", study_in(tmp_path / "b", "sort", more="access: crowd\nworker: PROLIFIC_PID")
+    )
     with serving(crowd) as url:
         assert httpx.post(f"{url}/join", json={}).status_code == 403
         again = {httpx.post(f"{url}/join", json={"worker": "5f1"}).json()["token"] for _ in range(3)}

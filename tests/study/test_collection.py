@@ -20,7 +20,7 @@ from tests.study.conftest import SURVEY, Rater, serving, store_in, study_in
 from tests.study.test_pages import code_of, expect, give_survey, opened, picture, through_consent
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-QUICK = "collect: {wait_seconds: 0.5, away_seconds: 0.6, turn_minutes: 0.02, least_turns: 4, most_turns: 6, partner: %s}\n"
+QUICK = "collect: {wait_seconds: 0.5, away_seconds: 0.6, turn_minutes: 0.02, most_turns: 6, partner: %s}\n"
 
 
 def collecting(tmp_path: Path, more: str = "") -> Store:
@@ -63,7 +63,11 @@ class Person:
 
 def test_two_browsers_talk(browser: Any, tmp_path: Path) -> None:
     store = collecting(tmp_path, "collect: {most_turns: 5}\n" + SURVEY)
-    with serving(store) as url, opened(browser, url) as one, opened(browser, url, viewport={"width": 360, "height": 700}) as two:
+    with (
+        serving(store) as url,
+        opened(browser, url) as one,
+        opened(browser, url, viewport={"width": 360, "height": 700}) as two,
+    ):
         for page, story in ((one, "My <b>dog</b> ran away."), (two, "I won a prize.")):
             through_consent(page)
             page.get_by_role("button", name="Start").click()
@@ -76,7 +80,9 @@ def test_two_browsers_talk(browser: Any, tmp_path: Path) -> None:
             if page is one:
                 expect(page.get_by_text("Waiting for a partner")).to_be_visible()
                 picture(page, "waiting")
-        for number, (speaker, listener, story) in enumerate(((one, two, "My <b>dog</b> ran away."), (two, one, "I won a prize."))):
+        for number, (speaker, listener, story) in enumerate(
+            ((one, two, "My <b>dog</b> ran away."), (two, one, "I won a prize."))
+        ):
             expect(speaker.get_by_text(f"Talk {number + 1} of 2")).to_be_visible()
             expect(speaker.locator(".task")).to_contain_text(story)
             expect(listener.locator(".task")).to_contain_text("You listen")
@@ -169,7 +175,9 @@ def test_who_is_there_leaves_and_comes_back(tmp_path: Path) -> None:
         two.until("talk", lambda now: now["role"] == "speaker")
         three.until("talk")
         for turn in range(1, 7):
-            (two if turn % 2 else three).say(f"Turn {turn}", turn) if turn < 6 else three.send(type="say", text="Last.", post="last")
+            (two if turn % 2 else three).say(f"Turn {turn}", turn) if turn < 6 else three.send(
+                type="say", text="Last.", post="last"
+            )
         assert three.until("talk", lambda now: now["number"] == 2)["role"] == "speaker"
         three.send(type="leave")
         three.until("over")
@@ -200,7 +208,10 @@ def test_silence_and_nobody(tmp_path: Path) -> None:
 
 def test_nobody_comes_so_an_agent_does(tmp_path: Path) -> None:
     store = collecting(tmp_path, QUICK.replace("turn_minutes: 0.02", "turn_minutes: 5") % "either")
-    with serving(store, lambda dialogue: "Tell me more.") as url, httpx.Client(base_url=url, timeout=30) as client:
+    with (
+        serving(store, lambda dialogue: "Tell me more.") as url,
+        httpx.Client(base_url=url, timeout=30) as client,
+    ):
         person = Person(url, Rater(client))
         person.until("talk")
         assert person.say("Hello.", 1)
@@ -236,7 +247,29 @@ def test_forged_and_early_sockets(tmp_path: Path) -> None:
         rater = Rater(client)
         rater.start()
         for token in ("nobody.AAAA", rater.token):  # forged; and no situation written yet
-            with connect(f"{url.replace('http', 'ws', 1)}/r/{token}/live") as socket, pytest.raises(ConnectionClosed):
+            with (
+                connect(f"{url.replace('http', 'ws', 1)}/r/{token}/live") as socket,
+                pytest.raises(ConnectionClosed),
+            ):
                 socket.recv(timeout=10)
         assert client.post(f"/r/{rater.token}/feeling", json={"emotion": "bored"}).status_code == 400
         assert client.post(f"/r/{rater.token}/situation", json={"text": "x"}).status_code == 409
+
+
+def test_a_talk_goes_on_after_the_server_went(tmp_path: Path) -> None:
+    study = study_in(tmp_path, "collect")
+    store = store_in(tmp_path, study)
+    with serving(store) as url, httpx.Client(base_url=url, timeout=30) as client:
+        one, two = Person(url, Rater(client)), Person(url, Rater(client))
+        one.until("talk")
+        one.say("Before.", 1)
+        tokens = (one.rater.token, two.rater.token)
+    store = store_in(tmp_path, study)  # another process would find as much: the database, and nothing else
+    with serving(store) as url, httpx.Client(base_url=url, timeout=30) as client:
+        for person, token in ((one, tokens[0]), (two, tokens[1])):
+            person.url, person.rater = url, Rater(client, token)
+            person.connect()
+        assert [turn["text"] for turn in one.until("talk")["turns"]] == ["Before."]
+        assert two.until("talk", lambda now: now["turn"])["role"] == "listener"
+        assert two.say("After.", 2)["turns"][1]["mine"]
+        assert one.until("talk", lambda now: len(now["turns"]) == 2)

@@ -12,10 +12,14 @@ from heartfelt.study.items import batches_of, items_of
 from heartfelt.study.new import new_study
 from tests.study.conftest import SYSTEMS, study_in
 
+CHOOSE = "name: x\nkind: choose\nitems: a\nattention: [{context: [c], replies: [a, b], expect: [good, null]}]"
+
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_a_new_study_can_be_served_as_it_is(tmp_path: Path, kind: str, language: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_study_can_be_served_as_it_is(
+    tmp_path: Path, kind: str, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = new_study(tmp_path / "mine", kind, language)
     assert load(path).kind == kind
     with pytest.raises(SystemExit) as left:
@@ -50,7 +54,7 @@ bonus: 2
         ("name: x\nkind: collect\ncollect: {emotions: [bored]}", "'bored' is none of the 32"),
         ("name: x\nkind: collect\ncollect: {least_turns: 9}", "least_turns is not above most_turns"),
         ("name: x\nkind: rank", "kind: invalid enum value 'rank'"),
-        ("name: x\nkind: choose\nitems: a\nattention: [{context: [c], replies: [a, b], expect: [good, null]}]", "good cannot be answered"),
+        (CHOOSE, "good cannot be answered"),
         ("- 1", "should be a mapping"),
         ("name: [", "is not YAML"),
     ],
@@ -70,7 +74,9 @@ def test_items_by_kind(tmp_path: Path) -> None:
     assert len(items_of(study_in(tmp_path, "likert", more="together: true"), tmp_path)) == 4
     pairs = items_of(study_in(tmp_path, "choose"), tmp_path)
     assert len(pairs) == 4 * 3
-    assert {tuple(item.replies) for item in pairs} == {(a, b) for i, a in enumerate(SYSTEMS) for b in SYSTEMS[i + 1 :]}
+    assert {tuple(item.replies) for item in pairs} == {
+        (a, b) for i, a in enumerate(SYSTEMS) for b in SYSTEMS[i + 1 :]
+    }
     batches = batches_of(study_in(tmp_path, "choose", more="batches: {size: 4}"), pairs)
     assert [len(batch) for batch in batches] == [4, 4, 4]
     for batch in batches:  # a dialogue not twice in a batch
@@ -81,7 +87,14 @@ def test_items_from_outputs_files(tmp_path: Path) -> None:
     for name, turns in (("a", (1, 2, 3)), ("b", (1, 3))):
         header = {"format": "heartfelt-outputs", "system": name, "corpus": "ed"}
         rows = [
-            {"dialogue": "d", "turn": t, "context": [f"c{i}" for i in range(6)], "reply": f"{name}{t}", "reference": "r", "gold": "sad"}
+            {
+                "dialogue": "d",
+                "turn": t,
+                "context": [f"c{i}" for i in range(6)],
+                "reply": f"{name}{t}",
+                "reference": "r",
+                "gold": "sad",
+            }
             for t in turns
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in [header, *rows]) + "\n")

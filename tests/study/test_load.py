@@ -34,11 +34,26 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "heartfelt", "study", "serve", str(file), "--database", database, "--port", str(self.port), "--key", "k"]
+        self._command = [
+            sys.executable,
+            "-m",
+            "heartfelt",
+            "study",
+            "serve",
+            str(file),
+            "--database",
+            database,
+            "--port",
+            str(self.port),
+            "--key",
+            "k",
+        ]
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            self._command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+        )
         ends = time.monotonic() + 90
         while True:
             try:
@@ -78,11 +93,15 @@ class Crowd:
             thread.join(max(0.1, ends - time.monotonic()))
             assert not thread.is_alive(), "a rater never came to an end"
         assert not self.problems, self.problems[0]
-        print(f"{len(self._threads)} raters: {len(self.acknowledged)} answers in {time.monotonic() - began:.1f} s")
+        print(
+            f"{len(self._threads)} raters: {len(self.acknowledged)} answers in {time.monotonic() - began:.1f} s"
+        )
 
     def _guarded(self, number: int) -> None:
         try:
-            with httpx.Client(base_url=self.url, timeout=30, verify=False) as client:  # no certificates to load, sixty times
+            with httpx.Client(
+                base_url=self.url, timeout=30, verify=False
+            ) as client:  # no certificates to load, sixty times
                 self._rate(client, number)
         except BaseException as problem:
             self.problems.append(problem)
@@ -132,7 +151,11 @@ def check(store: Store, crowd: Crowd, raters: int) -> None:
     found = works(store)
     assert all(work.finished is not None for work in found)
     assert Counter(work.batch for work in found) == dict.fromkeys(range(4), raters)
-    stored = {(work.id, place): [answer.value["areas"][system] for system in answer.order] for work in found for place, answer in enumerate(work.answers)}
+    stored = {
+        (work.id, place): [answer.value["areas"][system] for system in answer.order]
+        for work in found
+        for place, answer in enumerate(work.answers)
+    }
     assert stored == crowd.acknowledged
     by_item = Counter(answer.item.name for work in found for answer in work.answers)
     assert set(by_item.values()) == {raters}
@@ -197,5 +220,7 @@ def test_the_tables_are_what_the_code_says(kind: str, tmp_path: Path, postgres: 
         store = store_in(tmp_path, study_in(tmp_path, kind), url)
         names = inspect(store.engine)
         for table in META.sorted_tables:
-            assert {column["name"] for column in names.get_columns(table.name)} == set(table.c.keys()), table.name
+            assert {column["name"] for column in names.get_columns(table.name)} == set(table.c.keys()), (
+                table.name
+            )
         store.close()

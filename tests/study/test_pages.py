@@ -1,4 +1,4 @@
-"""Each kind of rating study in a real Chromium, from consent to code: by mouse, finger and keyboard, on a phone, in Arabic.
+"""Each kind of rating study in a real Chromium, from consent to code: mouse, finger, keyboard, phone, Arabic.
 
 HEARTFELT_SCREENSHOTS=folder keeps pictures.
 """
@@ -32,14 +32,20 @@ warmup:
 @contextmanager
 def opened(browser: Any, url: str, path: str = "/", quiet: bool = True, **options: Any) -> Iterator[Any]:
     """A page that must ask nobody but us, and whose console must stay empty."""
-    context = browser.new_context(**({"locale": "en-GB", "viewport": {"width": 1100, "height": 800}} | options))
+    context = browser.new_context(
+        **({"locale": "en-GB", "viewport": {"width": 1100, "height": 800}} | options)
+    )
     page = context.new_page()
     page.set_default_timeout(20_000)
     elsewhere: list[str] = []
     said: list[str] = []
     own = (url, url.replace("http", "ws", 1))
-    page.on("request", lambda request: request.url.startswith((*own, "blob:")) or elsewhere.append(request.url))
-    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "request", lambda request: request.url.startswith((*own, "blob:")) or elsewhere.append(request.url)
+    )
+    page.on(
+        "console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None
+    )
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(url + path)
     yield page
@@ -91,7 +97,9 @@ def test_likert_by_mouse(browser: Any, tmp_path: Path) -> None:
             for scale in page.locator("fieldset.scale").all():
                 scale.locator("label").nth(3).click()
             expect(page.locator("#saved")).to_have_text("Saved")
-            assert sum(len(work.answers) for work in works(store)) == number + 1  # what it calls saved is there
+            assert (
+                sum(len(work.answers) for work in works(store)) == number + 1
+            )  # what it calls saved is there
             if number == 1:
                 picture(page, "likert")
                 page.reload()  # nothing is lost: back to the first page without an answer
@@ -111,7 +119,10 @@ def test_likert_by_mouse(browser: Any, tmp_path: Path) -> None:
         picture(page, "code")
         assert not any(name in page.content() for name in SYSTEMS)
     answers = works(store)[0].answers
-    assert sorted(score for one in answers for by in one.value["scores"].values() for score in by.values()) == [1] + [4] * 17
+    assert (
+        sorted(score for one in answers for by in one.value["scores"].values() for score in by.values())
+        == [1] + [4] * 17
+    )
 
 
 def test_sort_by_mouse_with_warmup_and_bonus(browser: Any, tmp_path: Path) -> None:
@@ -134,7 +145,9 @@ def test_sort_by_mouse_with_warmup_and_bonus(browser: Any, tmp_path: Path) -> No
                 page.locator(f".card[data-card='{card}']").drag_to(page.locator(".zone").nth(1 + card % 3))
             expect(page.locator("#saved")).to_have_text("Saved")
             for card in range(page.locator(".card").count()):
-                expect(page.locator(f".card[data-card='{card}']")).to_have_attribute("data-area", ("good", "okay", "bad")[card % 3])
+                expect(page.locator(f".card[data-card='{card}']")).to_have_attribute(
+                    "data-area", ("good", "okay", "bad")[card % 3]
+                )
             if page.get_by_role("button", name="Check bonus").count():
                 page.get_by_role("button", name="Check bonus").click()
                 expect(page.locator("#bonus")).to_contain_text("bonus point")
@@ -147,7 +160,9 @@ def test_sort_by_mouse_with_warmup_and_bonus(browser: Any, tmp_path: Path) -> No
     judged = works(store)[0].answers
     assert sum(HOSTILE in " ".join(answer.item.replies.values()) for answer in judged) == 1
     for answer in judged:
-        assert [answer.value["areas"][system] for system in answer.order] == ["good", "okay", "bad", "good"][: len(answer.order)]
+        assert [answer.value["areas"][system] for system in answer.order] == ["good", "okay", "bad", "good"][
+            : len(answer.order)
+        ]
     assert sum(len(answer.order) == 4 for answer in judged) == 1
 
 
@@ -202,7 +217,12 @@ def test_sort_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
 
 def test_sort_on_a_phone_by_finger(browser: Any, tmp_path: Path) -> None:
     store = served(tmp_path, "sort", "batches: {size: 1, raters: 1}\n", items=1)
-    phone = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
+    phone = {
+        "viewport": {"width": 360, "height": 640},
+        "has_touch": True,
+        "is_mobile": True,
+        "color_scheme": "dark",
+    }
     with serving(store) as url, opened(browser, url, **phone) as page:
         through_consent(page)
         page.get_by_role("button", name="Start").tap()
@@ -213,7 +233,8 @@ def test_sort_on_a_phone_by_finger(browser: Any, tmp_path: Path) -> None:
         handle, zone = page.locator(".card[data-card='0'] .handle"), page.locator(".zone.good h3")
         middle = lambda box: (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # noqa: E731
         touch = lambda kind, at: session.send(  # noqa: E731
-            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": at[0], "y": at[1]}] if at else []}
+            "Input.dispatchTouchEvent",
+            {"type": kind, "touchPoints": [{"x": at[0], "y": at[1]}] if at else []},
         )
         x, y = middle(handle.bounding_box())
         assert zone.bounding_box()["y"] > 640, "the areas lie below the screen"
@@ -259,14 +280,22 @@ def test_choose_by_keys_and_mouse(browser: Any, tmp_path: Path) -> None:
         give_survey(page)
         code_of(page)
     given = works(store)[0].answers
-    assert [answer.value["winner"] for answer in given] == [given[0].order[0], given[1].order[1], ":tie", ":bad"]
+    assert [answer.value["winner"] for answer in given] == [
+        given[0].order[0],
+        given[1].order[1],
+        ":tie",
+        ":bad",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["likert", "sort", "choose"])
 def test_in_arabic_from_right_to_left(browser: Any, tmp_path: Path, kind: str) -> None:
     path = new_study(tmp_path / "arabic", kind, "ar")
     store = store_in(path.parent, load(path))
-    with serving(store) as url, opened(browser, url, locale="ar-EG", viewport={"width": 390, "height": 780}) as page:
+    with (
+        serving(store) as url,
+        opened(browser, url, locale="ar-EG", viewport={"width": 390, "height": 780}) as page,
+    ):
         assert page.evaluate("getComputedStyle(document.body).direction") == "rtl"
         page.get_by_role("button", name="أشارك").click()
         page.get_by_role("checkbox").check()

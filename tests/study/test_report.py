@@ -30,15 +30,29 @@ CHOOSE = parse("name: sim\nkind: choose\nitems: x")
 
 
 def one_work(rater: str, answers: list[tuple[Item, Any]], batch: int = 0, minutes: float = 20) -> Work:
-    judged = tuple(Judged(item, value, value, tuple(item.replies), False, False, 1.0) for item, value in answers)
+    judged = tuple(
+        Judged(item, value, value, tuple(item.replies), False, False, 1.0) for item, value in answers
+    )
     return Work(f"{rater}{batch}", rater, None, batch, 0.0, minutes * 60, minutes * 60, "c", judged, 0, 0)
 
 
 def test_figures_by_hand() -> None:
     """Two raters, three dialogues, two systems: small enough to work out on paper."""
     found = [Item(f"d{i}", ("c",), {"a": "x", "b": "y"}, dialogue=f"d{i}", group="set") for i in range(3)]
-    said = {"r1": [("good", "bad"), ("good", "okay"), ("okay", "bad")], "r2": [("good", "bad"), ("okay", "okay"), ("bad", "good")]}
-    works = [one_work(r, [(item, {"areas": dict(zip("ab", pair, strict=True))}) for item, pair in zip(found, given, strict=True)]) for r, given in said.items()]
+    said = {
+        "r1": [("good", "bad"), ("good", "okay"), ("okay", "bad")],
+        "r2": [("good", "bad"), ("okay", "okay"), ("bad", "good")],
+    }
+    works = [
+        one_work(
+            r,
+            [
+                (item, {"areas": dict(zip("ab", pair, strict=True))})
+                for item, pair in zip(found, given, strict=True)
+            ],
+        )
+        for r, given in said.items()
+    ]
     report = analysed(SORT, works, resamples=100)
     assert report.systems == ("a", "b")
     a = report.scores["area"]["a"]
@@ -54,7 +68,11 @@ def test_figures_by_hand() -> None:
     assert test.difference is not None
     assert test.difference.difference == pytest.approx(np.mean([1, 0.75, 0.25]) - np.mean([0, 0.5, 0.5]))
     pairs = list(preferences(SORT, works))
-    assert [(p.dialogue, p.chosen_system, p.margin) for p in pairs] == [("d0", "a", 1.0), ("d1", "a", 0.25), ("d2", "b", 0.25)]
+    assert [(p.dialogue, p.chosen_system, p.margin) for p in pairs] == [
+        ("d0", "a", 1.0),
+        ("d1", "a", 0.25),
+        ("d2", "b", 0.25),
+    ]
     assert [p.dialogue for p in preferences(SORT, works, margin=0.5)] == ["d0"]
 
 
@@ -86,7 +104,9 @@ def test_likert_and_choices_recover_the_truth() -> None:
         true = big.scores["empathy"][system].value
         assert estimate.low - 0.05 <= true <= estimate.high + 0.05  # type: ignore[operator]
     pairs = [
-        msgspec.structs.replace(item, name=f"{item.name}|{a}|{b}", replies={a: item.replies[a], b: item.replies[b]})
+        msgspec.structs.replace(
+            item, name=f"{item.name}|{a}|{b}", replies={a: item.replies[a], b: item.replies[b]}
+        )
         for item in items(40)
         for a, b in combinations(QUALITY, 2)
     ]
@@ -105,7 +125,10 @@ def test_equal_systems_are_not_told_apart() -> None:
         for rater in range(4):
             answers = [(item, {"areas": {s: area(chance, 0.5) for s in item.replies}}) for item in items(40)]
             works.append(one_work(f"r{rater}", answers))
-        found += any(test.p_holm is not None and test.p_holm < 0.05 for test in analysed(SORT, works, resamples=50).tests)
+        found += any(
+            test.p_holm is not None and test.p_holm < 0.05
+            for test in analysed(SORT, works, resamples=50).tests
+        )
     assert found <= 2
 
 
@@ -128,7 +151,16 @@ def test_the_filter_removes_the_planted_and_nobody_else() -> None:
 
 
 def test_without_checks_haste_alone_condemns_nobody() -> None:
-    works = [one_work("quick", [(item, {"areas": {s: area(random.Random(i), QUALITY[s]) for s in item.replies}}) for i, item in enumerate(items(10))], minutes=1)]
+    works = [
+        one_work(
+            "quick",
+            [
+                (item, {"areas": {s: area(random.Random(i), QUALITY[s]) for s in item.replies}})
+                for i, item in enumerate(items(10))
+            ],
+            minutes=1,
+        )
+    ]
     kept, out = filtered(SORT, works)
     assert (len(kept), out) == (1, [])
 
@@ -139,12 +171,20 @@ def _paper(questions: str) -> Study:
 
 def _scored(study: Study, systems: dict[str, float]) -> list[Work]:
     chance = random.Random(7)
-    found = [Item(f"d{i}", ("c",), {s: "x" for s in systems}, dialogue=f"d{i}") for i in range(30)]
+    found = [Item(f"d{i}", ("c",), dict.fromkeys(systems, "x"), dialogue=f"d{i}") for i in range(30)]
     works = []
     for rater in range(4):
         answers = []
         for item in found:
-            value = {s: {q.name: max(q.low, min(q.high, round(chance.gauss(q.low + (q.high - q.low) * quality, 0.8)))) for q in study.questions} for s, quality in systems.items()}
+            value = {
+                s: {
+                    q.name: max(
+                        q.low, min(q.high, round(chance.gauss(q.low + (q.high - q.low) * quality, 0.8)))
+                    )
+                    for q in study.questions
+                }
+                for s, quality in systems.items()
+            }
             answers.append((item, {"scores": value}))
         works.append(one_work(f"r{rater}", answers))
     return works
@@ -152,11 +192,17 @@ def _scored(study: Study, systems: dict[str, float]) -> list[Work]:
 
 def test_the_papers_layouts_by_name() -> None:
     study = _paper("{name: empathy, ask: e}, {name: relevance, ask: r}, {name: fluency, ask: f}")
-    works = _scored(study, {"Retrieval / Fine-tuned / ED": 0.5, "Generative / Pre-trained": 0.3, "human": 0.8})
+    works = _scored(
+        study, {"Retrieval / Fine-tuned / ED": 0.5, "Generative / Pre-trained": 0.3, "human": 0.8}
+    )
     report = analysed(study, works, resamples=50)
     table = layout(report, "rashkin2019")
     assert table.columns[1:] == ("Model", "Candidate", "Empathy", "Relevance", "Fluency")
-    assert [row[:3] for row in table.rows] == [("Generative", "Pre-trained", "–"), ("Retrieval", "Fine-tuned", "ED"), ("Gold Response", "–", "–")]
+    assert [row[:3] for row in table.rows] == [
+        ("Generative", "Pre-trained", "–"),
+        ("Retrieval", "Fine-tuned", "ED"),
+        ("Gold Response", "–", "–"),
+    ]
     estimate = report.scores["empathy"]["human"]
     assert table.rows[2][3] == f"{estimate.value:.2f} ± {estimate.error:.2f}"
     assert table.best == {(1, 3), (1, 4), (1, 5)}  # the best system, people aside
@@ -169,8 +215,12 @@ def test_the_papers_layouts_by_name() -> None:
         layout(report, "meed2")
     with pytest.raises(UnknownName, match="rashkin2019"):
         layout(report, "rashkin")
-    study = _paper("{name: fluency, ask: f}, {name: consistency, ask: c}, {name: emotion_accuracy, ask: a, low: 0, high: 1}")
-    table = layout(analysed(study, _scored(study, {"BERT (JT)": 0.8, "Bi-LSTM (JT)": 0.4}), resamples=50), "joint2021")
+    study = _paper(
+        "{name: fluency, ask: f}, {name: consistency, ask: c}, {name: emotion_accuracy, ask: a, low: 0, high: 1}"
+    )
+    table = layout(
+        analysed(study, _scored(study, {"BERT (JT)": 0.8, "Bi-LSTM (JT)": 0.4}), resamples=50), "joint2021"
+    )
     assert table.columns == ("Model", "Flu", "Cons", "EmoAcc")
     assert table.rows[0][3].endswith("%")
     assert "emotion_accuracy 0." in table.note or "emotion_accuracy -0." in table.note
@@ -200,7 +250,11 @@ def test_every_format_and_nothing_hostile() -> None:
 
 
 def test_the_commands_on_a_study_that_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = store_in(tmp_path, study_in(tmp_path, "sort", 4, "batches: {size: 4, raters: 3}"), str(tmp_path / "test-sort.db"))
+    store = store_in(
+        tmp_path,
+        study_in(tmp_path, "sort", 4, "batches: {size: 4, raters: 3}"),
+        str(tmp_path / "test-sort.db"),
+    )
     for _ in range(3):
         token = store.join()
         flow.consent(store, token)
@@ -228,9 +282,18 @@ def test_the_commands_on_a_study_that_ran(tmp_path: Path, capsys: pytest.Capture
     assert "1.00 ± 0.00" in said
     for file in written.values():
         assert SYSTEMS[0] in Path(file).read_text()
-    assert json.loads(run("report", path, "--json", "--resamples", "20"))["ranking"][0]["system"] == SYSTEMS[0]
+    assert (
+        json.loads(run("report", path, "--json", "--resamples", "20"))["ranking"][0]["system"] == SYSTEMS[0]
+    )
     assert ".0000" in run("report", path, "--layout", "meed2", "--resamples", "20")
-    run("export", path, "--to", str(tmp_path / "answers.jsonl"), "--preferences", str(tmp_path / "pairs.jsonl"))
+    run(
+        "export",
+        path,
+        "--to",
+        str(tmp_path / "answers.jsonl"),
+        "--preferences",
+        str(tmp_path / "pairs.jsonl"),
+    )
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 12
     pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
     assert len(pairs) == 4 * 3

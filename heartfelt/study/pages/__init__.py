@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from heartfelt.agent import helplines
+from heartfelt.serving import pages as chat_page
 from heartfelt.serving.problems import Refused
 from heartfelt.study.pages.words import WORDS
 from heartfelt.study.service import service_of
@@ -45,7 +46,8 @@ def admin(request: Request) -> HTMLResponse:
 def static(name: str) -> Response:
     if name not in _STATIC:
         raise Refused(404, "There is no such file")
-    return Response((_HERE / "static" / name).read_bytes(), media_type=_STATIC[name])
+    folder = _HERE if name != "heart.svg" else Path(chat_page.__file__).parent  # the chat page's
+    return Response((folder / "static" / name).read_bytes(), media_type=_STATIC[name])
 
 
 def _title(request: Request) -> str:
@@ -61,7 +63,8 @@ def _shell(request: Request, root: str) -> HTMLResponse:
         for one in study.questions
     ]
     survey = [
-        {"name": one.name, "ask": one.ask, "options": list(one.options), "required": one.required} for one in study.survey
+        {"name": one.name, "ask": one.ask, "options": list(one.options), "required": one.required}
+        for one in study.survey
     ]
     facts = {
         "kind": study.kind, "root": root, "access": study.access, "worker": study.worker, "questions": questions,

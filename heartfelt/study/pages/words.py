@@ -1,5 +1,7 @@
 """What a study's pages say, in English and in Arabic."""
 
+from heartfelt.labels import EMOTIONS
+
 WORDS: dict[str, dict[str, str]] = {
     "en": {
         "no_script": "This page needs JavaScript. Nothing is loaded from anywhere else.",
@@ -17,12 +19,12 @@ WORDS: dict[str, dict[str, str]] = {
         "instructions_likert": "Read the conversation, then the reply to its last turn. Say how well the reply does on "
         "each question. There are no right answers: your own judgement counts.",
         "instructions_sort": "Read the conversation. Then put every reply into one of three areas, good, okay or bad, "
-        "by how well it fits emotionally as an answer to the last turn. Drag a reply, use its buttons, or press 1, 2 or "
-        "3 while it is focused. Several replies may lie in one area.",
+        "by how well it fits emotionally as an answer to the last turn. Drag a reply, use its buttons, or press 1, 2 "
+        "or 3 while it is focused. Several replies may lie in one area.",
         "instructions_choose": "Read the conversation, then both replies to its last turn. Which one would you rather "
         "hear? If they are equally good, or both bad, say so.",
-        "instructions_collect": "Choose a feeling and describe a time when you felt it. Then you talk with another person, "
-        "first about one of your situations, then about the other's. Neither sees what the other wrote. Please do not "
+        "instructions_collect": "Choose a feeling and describe a time when you felt it. Then you talk with another "
+        "person, first about one of your situations, then about the other's. Neither sees what the other wrote. Please do not "
         "give names, addresses or other private details.",
         "warmup": "Warm-up",
         "warmup_say": "Try it: put the replies where you think they belong, then check.",
@@ -91,11 +93,7 @@ WORDS: dict[str, dict[str, str]] = {
         "helplines": "Helplines",
         "close": "Close",
         "failed": "That did not work:",
-        **{f"emotion_{name}": name for name in (
-            "afraid angry annoyed anticipating anxious apprehensive ashamed caring confident content devastated "
-            "disappointed disgusted embarrassed excited faithful furious grateful guilty hopeful impressed jealous joyful "
-            "lonely nostalgic prepared proud sad sentimental surprised terrified trusting"
-        ).split()},
+        **{f"emotion_{name}": name for name in EMOTIONS},
     },
     "ar": {
         "no_script": "تحتاج هذه الصفحة إلى جافاسكربت. لا يُحمَّل شيء من أي مكان آخر.",
@@ -113,7 +111,8 @@ WORDS: dict[str, dict[str, str]] = {
         "instructions_likert": "اقرأ المحادثة ثم الرد على آخر ما قيل فيها، وقيّم الرد في كل سؤال. لا توجد إجابات صحيحة: "
         "رأيك هو المهم.",
         "instructions_sort": "اقرأ المحادثة، ثم ضع كل رد في أحد الأقسام الثلاثة: جيد أو مقبول أو سيئ، بحسب ملاءمته "
-        "عاطفيًا لآخر ما قيل. اسحب الرد، أو استخدم أزراره، أو اضغط 1 أو 2 أو 3 وهو محدد. يمكن أن تكون عدة ردود في قسم واحد.",
+        "عاطفيًا لآخر ما قيل. اسحب الرد، أو استخدم أزراره، أو اضغط 1 أو 2 أو 3 وهو محدد. "
+        "يمكن أن تكون عدة ردود في قسم واحد.",
         "instructions_choose": "اقرأ المحادثة ثم الردين على آخر ما قيل فيها. أيهما تفضّل أن تسمع؟ إن تساويا في الجودة، "
         "أو كانا سيئين معًا، فقل ذلك.",
         "instructions_collect": "اختر شعورًا وصف موقفًا شعرت فيه به. ثم تتحدث مع شخص آخر، عن موقفك أولًا أو عن موقفه، ثم "
@@ -191,7 +190,8 @@ WORDS: dict[str, dict[str, str]] = {
         "emotion_disappointed": "خائب الأمل", "emotion_disgusted": "مشمئز", "emotion_embarrassed": "محرج",
         "emotion_excited": "متحمس", "emotion_faithful": "وفي", "emotion_furious": "ثائر", "emotion_grateful": "ممتن",
         "emotion_guilty": "مذنب", "emotion_hopeful": "متفائل", "emotion_impressed": "معجب", "emotion_jealous": "غيور",
-        "emotion_joyful": "مبتهج", "emotion_lonely": "وحيد", "emotion_nostalgic": "في حنين", "emotion_prepared": "مستعد",
+        "emotion_joyful": "مبتهج", "emotion_lonely": "وحيد", "emotion_nostalgic": "في حنين",
+        "emotion_prepared": "مستعد",
         "emotion_proud": "فخور", "emotion_sad": "حزين", "emotion_sentimental": "متأثر", "emotion_surprised": "متفاجئ",
         "emotion_terrified": "مرعوب", "emotion_trusting": "مطمئن",
     },
