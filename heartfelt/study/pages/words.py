@@ -24,8 +24,8 @@ WORDS: dict[str, dict[str, str]] = {
         "instructions_choose": "Read the conversation, then both replies to its last turn. Which one would you rather "
         "hear? If they are equally good, or both bad, say so.",
         "instructions_collect": "Choose a feeling and describe a time when you felt it. Then you talk with another "
-        "person, first about one of your situations, then about the other's. Neither sees what the other wrote. Please do not "
-        "give names, addresses or other private details.",
+        "person, first about the situation of one of you, then about the other's. Neither sees what the other wrote. "
+        "Please do not give names, addresses or other private details.",
         "warmup": "Warm-up",
         "warmup_say": "Try it: put the replies where you think they belong, then check.",
         "check": "Check",
