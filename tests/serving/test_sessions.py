@@ -96,9 +96,9 @@ def test_an_older_database_is_brought_up_to_date_with_what_it_holds(
 
 
 def open_sessions_without_forgetting(url: str) -> Any:
-    from heartfelt.serving.sessions import _engine
+    from heartfelt.serving.sessions import open_engine
 
-    engine = _engine(url)
+    engine = open_engine(url)
     migrate(engine)
     return engine
 

@@ -166,46 +166,82 @@ def test_sort_by_mouse_with_warmup_and_bonus(browser: Any, tmp_path: Path) -> No
     assert sum(len(answer.order) == 4 for answer in judged) == 1
 
 
+def tab_to(page: Any, selector: str) -> None:
+    for _ in range(60):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no way to {selector} by Tab")
+
+
+def start_by_keyboard(page: Any) -> None:
+    tab_to(page, "button.main")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("checkbox")).to_be_visible()
+    tab_to(page, "#agree")
+    page.keyboard.press("Space")
+    tab_to(page, "button.main")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    tab_to(page, "button.main")
+    page.keyboard.press("Enter")
+
+
+def end_by_keyboard(page: Any) -> None:
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    tab_to(page, "input[type=radio]")
+    page.keyboard.press("Space")
+    tab_to(page, "button.main")
+    page.keyboard.press("Enter")
+    code_of(page)
+
+
+@pytest.mark.parametrize("kind", ["likert", "choose"])
+def test_scales_and_choices_by_keyboard_alone(browser: Any, tmp_path: Path, kind: str) -> None:
+    study = study_in(
+        tmp_path, kind, 2, "batches: {size: 2, raters: 1}\n" + SURVEY, SYSTEMS[: 1 + (kind == "choose")]
+    )
+    store = store_in(tmp_path, study)
+    with serving(store) as url, opened(browser, url) as page:
+        start_by_keyboard(page)
+        for number in range(2):
+            expect(page.locator(".progress p")).to_have_text(f"Conversation {number + 1} of 2")
+            groups = ("r0-empathy", "r0-fluency") if kind == "likert" else ("choice",)
+            for name in groups:
+                tab_to(page, f"input[name='{name}']")
+                page.keyboard.press("Space")
+                page.keyboard.press("ArrowDown")  # the second point
+            expect(page.locator("#saved")).to_have_text("Saved")
+            expect(page.locator("#next")).to_be_enabled()
+            tab_to(page, "#next")
+            page.keyboard.press("Enter")
+        end_by_keyboard(page)
+    for answer in works(store)[0].answers:
+        if kind == "likert":
+            assert answer.value["scores"] == {SYSTEMS[0]: {"empathy": 2, "fluency": 2}}
+        else:
+            assert answer.value["winner"] == answer.order[1]
+
+
 def test_sort_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     store = served(tmp_path, "sort", "batches: {size: 2, raters: 1}\n", items=2)
     with serving(store) as url, opened(browser, url) as page:
-
-        def tab_to(selector: str) -> None:
-            for _ in range(40):
-                if page.evaluate("s => document.activeElement.matches(s)", selector):
-                    return
-                page.keyboard.press("Tab")
-            raise AssertionError(f"no way to {selector} by Tab")
-
-        tab_to("button.main")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("checkbox")).to_be_visible()
-        tab_to("#agree")
-        page.keyboard.press("Space")
-        tab_to("button.main")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("button", name="Start")).to_be_visible()
-        tab_to("button.main")
-        page.keyboard.press("Enter")
+        start_by_keyboard(page)
         for number in range(2):
             expect(page.locator(".progress p")).to_have_text(f"Conversation {number + 1} of 2")
             for card, key in ((0, "1"), (1, "3"), (2, "2")):
-                tab_to(f".card[data-card='{card}']")
+                tab_to(page, f".card[data-card='{card}']")
                 page.keyboard.press(key)
                 expect(page.locator("#announce")).to_contain_text(f"Reply {card + 1}")
                 assert page.evaluate("document.activeElement.dataset.card") == str(card)  # focus goes with it
                 page.evaluate("document.activeElement.blur()")
-            tab_to(".card[data-card='2'] [data-to='bad']")
+            tab_to(page, ".card[data-card='2'] [data-to='bad']")
             page.keyboard.press("Enter")  # its buttons, too
             expect(page.locator("#saved")).to_have_text("Saved")
             expect(page.locator("#next")).to_be_enabled()
-            tab_to("#next")
+            tab_to(page, "#next")
             page.keyboard.press("Enter")
-        tab_to("input[type=radio]")
-        page.keyboard.press("Space")
-        tab_to("button.main")
-        page.keyboard.press("Enter")
-        code_of(page)
+        end_by_keyboard(page)
         unnamed = page.evaluate(
             """[...document.querySelectorAll('button, a, input, textarea, select')]
                .filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)"""
