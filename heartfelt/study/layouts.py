@@ -197,8 +197,8 @@ def _tests(report: Report) -> Table:
             continue
         star = "*" if test.p_holm < 0.05 else ""
         rows.append((
-            test.question, test.a, test.b, f"{gap.difference:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]", f"{gap.p:.3f}",
-            f"{test.p_holm:.3f}", star,
+            test.question, test.a, test.b, f"{gap.difference:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]", _chance(gap.p),
+            _chance(test.p_holm), star,
         ))  # fmt: skip
     return Table(
         "Welch's tests",
@@ -207,6 +207,10 @@ def _tests(report: Report) -> Table:
         "Over dialogues' means.",
         texts=3,
     )
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _needs(report: Report) -> Table:

@@ -286,7 +286,8 @@ def _tests(ratings: Sequence[Rating], questions: Sequence[str], systems: Sequenc
 def _need(study: Study, ratings: Sequence[Rating], pairs: Sequence[Comparison], question: str) -> Need:
     low, high = scale_of(study, question)
     effect = study.effect or (high - low) / 10
-    systems = sorted({one.system for one in ratings})
+    # Hidden gold replies are a check on a few dialogues, not a system that more ratings are wanted for.
+    systems = sorted({one.system for one in ratings} - ({HUMAN} if study.bonus else set()))
     if question == PREFERRED:
         met = Counter((one.a, one.b) for one in pairs)
         return _still(question, effect, human.preference_size(min(0.99, 0.5 + effect)), min(met.values()))

@@ -145,6 +145,9 @@ def test_the_filter_removes_the_planted_and_nobody_else() -> None:
         everything = analysed(SORT, works, filters=False, resamples=50)
         assert everything.left_out == ()
         assert everything.answers == sum(len(work.answers) for work in works)
+    assert (
+        report.needs[0].have > 150
+    )  # dialogues of the systems; the hidden replies are on fewer, and no system
     reasons = {one.rater: one.reason for one in out}
     assert "the same answer in 100%" in reasons["r2"]
     assert "2.0 minutes" in reasons["r5"]
