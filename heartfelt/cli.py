@@ -66,6 +66,16 @@ COMMANDS: dict[str, dict[str, str]] = {
         "export": "heartfelt.training.commands:export",
         "restore": "heartfelt.training.commands:restore",
     },
+    "study": {
+        "new": "heartfelt.study.commands:new",
+        "check": "heartfelt.study.commands:check",
+        "serve": "heartfelt.study.commands:serve",
+        "links": "heartfelt.study.commands:links",
+        "status": "heartfelt.study.commands:status",
+        "report": "heartfelt.study.report_commands:report",
+        "export": "heartfelt.study.report_commands:export",
+        "backup": "heartfelt.study.commands:backup",
+    },
     "heartfelt": {  # commands without a group
         "generate": "heartfelt.agent.generate_commands:generate",
         "chat": "heartfelt.agent.chat_commands:chat",
@@ -90,6 +100,7 @@ GROUPS = {
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
     "curate": "From subtitle files to a corpus of emotional dialogues, as meed2 describes it.",
     "probe": "Does an agent do as it should? Steering, and small talk.",
+    "study": "Studies with people: they judge systems, or talk with each other; one file, one database, one report.",
     "outputs": "What systems said on a test set: bring other projects' files into our format.",
 }
 

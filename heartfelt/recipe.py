@@ -156,11 +156,26 @@ def fill(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> tuple[T 
             arguments[name], inner = fill(typing.cast(type[Any], group), value, f"{prefix}{name}.")
             problems += inner
             continue
+        if group and typing.get_origin(wanted) is tuple and isinstance(value, list):
+            made = [
+                _filled(typing.cast(type[Any], group), one, f"{prefix}{name}[{i}]")
+                for i, one in enumerate(value)
+            ]
+            arguments[name] = tuple(one for one, _ in made)
+            problems += [problem for _, inner in made for problem in inner]
+            continue
         try:
             arguments[name] = msgspec.convert(value, wanted, strict=False)
         except msgspec.ValidationError as problem:
             problems.append(f"{prefix}{name}: {str(problem)[0].lower()}{str(problem)[1:]}")
     return (None if problems else kind(**arguments)), problems
+
+
+def _filled(kind: type[T], value: Any, name: str) -> tuple[T | None, list[str]]:
+    """One of a list of dataclasses."""
+    if not isinstance(value, Mapping):
+        return None, [f"{name}: expected a mapping"]
+    return fill(kind, value, f"{name}.")
 
 
 def _change(values: dict[str, Any], change: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from heartfelt.agent.agent import Agent
 from heartfelt.agent.chat_commands import agent_options, load_agent
 from heartfelt.agent.generator import Generator
 from heartfelt.errors import HeartfeltError, InvalidValue, need
@@ -114,33 +113,25 @@ def serve(
         app, host, port, log_level="warning", access_log=False, timeout_graceful_shutdown=_DRAIN,
         server_header=False, h11_max_incomplete_event_size=64 * 1024,
     )  # fmt: skip
-    server = _Announced(uvicorn.Server(config), agent)
     with suppress(KeyboardInterrupt):  # uvicorn raises it again once everybody has been answered
-        server.run(host, port)
+        announced(uvicorn.Server(config), host, port)
 
 
-class _Announced:
-    """Says where it listens once it does, and fails in a line where it cannot."""
+def announced(server: Any, host: str, port: int, what: str = "Heartfelt listens on") -> None:
+    """Run a server that says where it listens once it does, and fails in a line where it cannot."""
+    import socket
 
-    def __init__(self, server: Any, agent: Agent) -> None:
-        self._server, self._agent = server, agent
-
-    def run(self, host: str, port: int) -> None:
-        import socket
-
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listening = socket.create_server((host, port), family=family, backlog=512)
-        except OSError as problem:
-            raise HeartfeltError(
-                f"Cannot listen on {host}:{port}: {problem.strerror}; name another --port"
-            ) from None
-        where = f"[{host}]" if ":" in host else host
-        # To standard error, as all that is not a result.
-        print(
-            f"Heartfelt listens on http://{where}:{listening.getsockname()[1]}", file=sys.stderr, flush=True
-        )
-        self._server.run(sockets=[listening])
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=512)
+    except OSError as problem:
+        raise HeartfeltError(
+            f"Cannot listen on {host}:{port}: {problem.strerror}; name another --port"
+        ) from None
+    where = f"[{host}]" if ":" in host else host
+    # To standard error, as all that is not a result.
+    print(f"{what} http://{where}:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
+    server.run(sockets=[listening])
 
 
 def with_retries(first: Generator, url: str | None, others: tuple[str, ...]) -> Generator:

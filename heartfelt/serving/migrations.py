@@ -67,22 +67,24 @@ def find_old_sessions(connection: Connection) -> None:
     connection.execute(text("CREATE INDEX heartfelt_sessions_touched ON heartfelt_sessions (touched)"))
 
 
-STEPS: tuple[Callable[[Connection], None], ...] = (sessions_and_turns, what_turns_express, find_old_sessions)
+Steps = tuple[Callable[[Connection], None], ...]
+STEPS: Steps = (sessions_and_turns, what_turns_express, find_old_sessions)
 
 
-def migrate(engine: Engine) -> int:
-    """Bring a database up to date; how many steps that took."""
+def migrate(engine: Engine, steps: Steps | None = None, schema: Table = SCHEMA) -> int:
+    """Bring a database up to date; how many steps that took. Other rooms have steps and a schema table of their own."""
+    steps = STEPS if steps is None else steps
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-        SCHEMA.create(connection, checkfirst=True)
-        done = connection.scalar(select(func.coalesce(func.max(SCHEMA.c.step), 0))) or 0
-        if done > len(STEPS):
+        schema.create(connection, checkfirst=True)
+        done = connection.scalar(select(func.coalesce(func.max(schema.c.step), 0))) or 0
+        if done > len(steps):
             raise BadData(
-                f"The database is of a newer Heartfelt (step {done}; this one knows {len(STEPS)}): "
+                f"The database is of a newer Heartfelt (step {done}; this one knows {len(steps)}): "
                 "pip install -U heartfelt"
             )
-        for number, step in enumerate(STEPS[done:], done + 1):
+        for number, step in enumerate(steps[done:], done + 1):
             step(connection)
-            connection.execute(insert(SCHEMA).values(step=number))
-    return len(STEPS) - done
+            connection.execute(insert(schema).values(step=number))
+    return len(steps) - done

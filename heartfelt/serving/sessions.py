@@ -113,7 +113,7 @@ def open_sessions(url: str, keep_days: float = 30.0) -> Sessions:
     """url: sqlite:///file.db, postgresql://user@host/database; or the path of an SQLite file."""
     if keep_days <= 0:
         raise InvalidValue(f"Conversations are kept for more than {keep_days} days, or not stored at all")
-    engine = _engine(url)
+    engine = open_engine(url)
     try:
         migrate(engine)
         found = Sessions(engine, keep_days)
@@ -124,7 +124,8 @@ def open_sessions(url: str, keep_days: float = 30.0) -> Sessions:
         raise HeartfeltError(f"The database {engine.url!r} cannot be used: {said}") from None
 
 
-def _engine(url: str) -> Engine:
+def open_engine(url: str) -> Engine:
+    """A database by URL, or an SQLite file by its path; the file is its owner's alone."""
     if "://" not in url:
         path = Path(url).expanduser().resolve()
         path.parent.mkdir(parents=True, exist_ok=True)

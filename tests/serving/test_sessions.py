@@ -1,98 +1,26 @@
 """Stored conversations, on SQLite and on a real PostgreSQL that the tests start, kill and start again."""
 
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import create_engine, inspect, text, update
+from sqlalchemy import inspect, text, update
 
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue
 from heartfelt.serving import migrations
 from heartfelt.serving.migrations import META, SESSIONS, STEPS, migrate
 from heartfelt.serving.sessions import open_sessions
-from tests.conftest import skip
+from tests.postgres import Postgres, emptied, postgres  # noqa: F401
 from tests.serving.conftest import Speaks, serving
-
-
-class Postgres:
-    """A server of our own in a temporary folder; PostgreSQL will not run as root, so root borrows its user."""
-
-    def __init__(self, programs: Path) -> None:
-        self._programs = programs
-        self._user = "postgres" if os.geteuid() == 0 else None
-        self.folder = Path(tempfile.mkdtemp(prefix="heartfelt-pg-"))
-        if self._user:
-            owner = pwd.getpwnam(self._user)
-            os.chown(self.folder, owner.pw_uid, owner.pw_gid)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self._run(
-            "initdb", "-D", f"{self.folder}/data", "-U", "heartfelt", "-A", "trust", "-E", "UTF8", "--no-sync"
-        )
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://heartfelt@127.0.0.1:{self._port}/postgres"
-
-    def start(self) -> None:
-        options = f"-p {self._port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        self._run(
-            "pg_ctl", "-D", f"{self.folder}/data", "-w", "-o", options, "-l", f"{self.folder}/log", "start"
-        )
-
-    def kill(self) -> None:
-        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "-w", "stop")
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self._programs / program), *arguments]
-        borrowed = ["runuser", "-u", self._user, "--", *command] if self._user else command
-        done = subprocess.run(
-            borrowed,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb"))) or [
-        shutil.which("initdb") or ""
-    ]
-    if not found[-1]:
-        skip("needs PostgreSQL: apt-get install postgresql")
-    pytest.importorskip("psycopg", reason="pip install 'heartfelt[postgres]'")
-    server = Postgres(Path(found[-1]).parent)
-    yield server
-    server.kill()
-    shutil.rmtree(server.folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "talks" / "talks.db")
-    server: Postgres = request.getfixturevalue("postgres")
-    engine = create_engine(server.url.replace("://", "+psycopg://"))
-    with engine.begin() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-    engine.dispose()
-    return server.url
+    return emptied(request.getfixturevalue("postgres"))
 
 
 def ask(address: str, session: str, message: str, **others: Any) -> httpx.Response:
@@ -168,9 +96,9 @@ def test_an_older_database_is_brought_up_to_date_with_what_it_holds(
 
 
 def open_sessions_without_forgetting(url: str) -> Any:
-    from heartfelt.serving.sessions import _engine
+    from heartfelt.serving.sessions import open_engine
 
-    engine = _engine(url)
+    engine = open_engine(url)
     migrate(engine)
     return engine
 
@@ -189,7 +117,7 @@ def test_two_answers_in_one_place_are_not_both_stored(url: str, warm: None) -> N
         sessions.close()
 
 
-def test_a_database_that_goes_and_comes_back(postgres: Postgres, warm: None) -> None:
+def test_a_database_that_goes_and_comes_back(postgres: Postgres, warm: None) -> None:  # noqa: F811
     with serving(Speaks("Oh no."), candidates=1, sessions=postgres.url) as address:
         session = httpx.post(f"{address}/v1/sessions").json()["id"]
         assert ask(address, session, "My dog died.").status_code == 200

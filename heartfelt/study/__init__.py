@@ -1,0 +1,1 @@
+"""Studies: people judge systems, and dialogues are collected, in a page that works"""
