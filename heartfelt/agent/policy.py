@@ -78,6 +78,7 @@ class Policy:
         rules = [rule for rule in self.rules if rule.when.holds(reply, emotion)]
         return any(rule.forbids(label) for rule in rules)
 
+
 # Planners learn from people who asked a stranger at once. Read side by side, our small model's first replies are better
 # where they take up what was told.
 SHIPPED = Policy(

@@ -67,9 +67,7 @@ def answer(
 @_workers
 @click.option("--data", type=_PATH, help="Where the corpora lie; else $HEARTFELT_DATA.")
 @agent_options
-def steering(
-    corpus: str, split: str, contexts: int, workers: int, data: Path | None, **options: Any
-) -> None:
+def steering(corpus: str, split: str, contexts: int, workers: int, data: Path | None, **options: Any) -> None:
     """Ask for each of the eight intents, and see how often the reply is read as it; and how often unasked."""
     from heartfelt.agent.probes import steering as probe
 

@@ -1,4 +1,4 @@
-"""A finished run of a listener model writes the replies, in torch. Those who ask at the same time are answered together."""
+"""A finished run of a listener model writes the replies, in torch; those who ask at the same time are answered together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -137,7 +137,9 @@ class RunFolder:
         ).past_key_values
         read.batch_repeat_interleave(each)
         again = {"input_ids": ids, "attention_mask": mask}
-        return {name: given.repeat_interleave(each, 0) for name, given in again.items()} | {"past_key_values": read}
+        return {name: given.repeat_interleave(each, 0) for name, given in again.items()} | {
+            "past_key_values": read
+        }
 
 
 def as_transformers(decoding: Decoding, count: int) -> dict[str, Any]:
@@ -151,7 +153,12 @@ def as_transformers(decoding: Decoding, count: int) -> dict[str, Any]:
     if decoding.temperature:
         chosen |= {"temperature": decoding.temperature, "top_k": decoding.top_k, "top_p": decoding.top_p}
         if decoding.top_k:  # transformers would sort the whole vocabulary for each word
-            chosen |= {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "logits_processor": [_Likeliest(decoding)]}
+            chosen |= {
+                "temperature": 1.0,
+                "top_k": 0,
+                "top_p": 1.0,
+                "logits_processor": [_Likeliest(decoding)],
+            }
     if decoding.groups > 1:
         from heartfelt.models.diverse_beams import diverse_beams
 

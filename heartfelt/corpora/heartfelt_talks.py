@@ -32,7 +32,9 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
         for number, talk in _talks(path, faults):
             found = _dialogues(f"{path.stem}-{number}", talk)
             if not found:
-                faults.add(path, number, "a talk is: @ emotion, > message, < [label] reply or = [label] replies")
+                faults.add(
+                    path, number, "a talk is: @ emotion, > message, < [label] reply or = [label] replies"
+                )
             elif (crc32(normalized(found[0].turns[0].text).encode()) % 10 == 0) == (split == "valid"):
                 yield from found
 

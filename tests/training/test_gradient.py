@@ -51,7 +51,9 @@ def test_every_list_is_padded_and_the_mask_knows_what_is_real() -> None:
     }
 
 
-def test_half_precision_only_where_it_is_asked_for_and_then_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_precision_only_where_it_is_asked_for_and_then_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from heartfelt.models.precision import precision
     from heartfelt.training.run import environment
 

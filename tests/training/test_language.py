@@ -277,7 +277,9 @@ def _says_the_same_to_many_at_once(model: Any, cold: Any) -> None:
     answer = model._answer
     model._answer = lambda together: (sizes.append(len(together)), answer(together))
     with model._one_at_a_time, ThreadPoolExecutor(8) as pool:
-        futures = [pool.submit(model.say, one, Wish("sad", plans[i % 2]), 1, cold) for i, one in enumerate(asked)]
+        futures = [
+            pool.submit(model.say, one, Wish("sad", plans[i % 2]), 1, cold) for i, one in enumerate(asked)
+        ]
         while len(model._waiting) < len(asked):
             time.sleep(0.01)
         model._one_at_a_time.release()
