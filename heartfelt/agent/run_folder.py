@@ -1,4 +1,4 @@
-"""A finished run of a listener model writes the replies, in torch; those who ask at the same time are answered together."""
+"""A finished run of a listener model writes the replies, in torch. Those who ask at once are answered together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
