@@ -1,7 +1,7 @@
 """Arabic segmentation: accuracy on 200 words with known analyses, words a second, vocabulary before and after.
 
-    python benchmarks/bench_arabic.py                 every segmenter that is here
-    python benchmarks/bench_arabic.py --wrong plain   what it gets wrong
+python benchmarks/bench_arabic.py                 every segmenter that is here
+python benchmarks/bench_arabic.py --wrong plain   what it gets wrong
 """
 
 import argparse
@@ -18,7 +18,11 @@ from heartfelt.errors import HeartfeltError
 from heartfelt.files import Faults
 
 WORDS = Path(__file__).parent.parent / "tests" / "arabic" / "words.tsv"
-TEXTS = {"arabic_ed_test": ("train", "valid", "test"), "emotone": ("all",), "chitchat": ("chatterbot_arabic",)}
+TEXTS = {
+    "arabic_ed_test": ("train", "valid", "test"),
+    "emotone": ("all",),
+    "chitchat": ("chatterbot_arabic",),
+}
 
 
 def known() -> list[tuple[str, tuple[str, ...], str]]:

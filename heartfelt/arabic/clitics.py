@@ -1,4 +1,4 @@
-"""Clitics with their marks: و+ ال+ كتاب +ات. A token that ends in + goes with the next, one that begins with + with the last."""
+"""Clitics with their marks: و+ ال+ كتاب +ات. What ends in + goes with the next, what begins with + with the last."""
 
 import re
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ _SPLIT_MASK = re.compile(rf"\[ ?({'|'.join(mask[1:-1] for mask in MASKS)}) ?\]")
 _BEFORE_DIGITS = re.compile("|".join(PREFIXES))
 _PREFIX = re.compile(rf"({ARABIC.pattern})\+")
 _SUFFIX = re.compile(rf"\+({ARABIC.pattern})")
+CLITIC = re.compile(rf"(?<!\S)(?:{_PREFIX.pattern}|{_SUFFIX.pattern})(?!\S)")  # in a segmented text
 
 
 class Segmenter(Protocol):

@@ -26,7 +26,7 @@ _BEFORE = {
 _PRONOUNS = "ه ها ك ي هما كما نا كم هم هن كن".split()
 _BEHIND = {
     "": 640, "ة": 110, "ات": 22, "ين": 12, "ون": 9, "ان": 2, "ت": 35, "وا": 8, "ا": 22, "ن": 0.2, "ن ي": 8,
-    **{pronoun: weight for pronoun, weight in zip(_PRONOUNS, (24, 18, 16, 28, 0.3, 0.3, 14, 4, 8, 0.3, 0.2), strict=True)},
+    **dict(zip(_PRONOUNS, (24, 18, 16, 28, 0.3, 0.3, 14, 4, 8, 0.3, 0.2), strict=True)),
     **{f"ت {pronoun}": 2.5 for pronoun in _PRONOUNS},
     **{f"ات {pronoun}": 0.7 for pronoun in _PRONOUNS},
     **{f"{plural} {pronoun}": 0.1 for plural in ("ون", "ين", "وا", "نا") for pronoun in ("ه", "ها", "ك", "هم")},
@@ -90,12 +90,12 @@ def _without_prefix(word: str, prefixes: list[str]) -> str | None:
     return None if prefixes[-1:] == ["ل"] and rest.startswith("ل") else rest  # nearly always the article
 
 
-def _score(
-    stem: str, prefixes: list[str], behind: str, suffixes: list[str], counts: Counts | None
-) -> float:
+def _score(stem: str, prefixes: list[str], behind: str, suffixes: list[str], counts: Counts | None) -> float:
     """The log chance of a stem between these affixes; impossible together: never."""
     if not stem:  # له, بها: a preposition and a pronoun
-        return -5.5 if prefixes[-1:] in (["ل"], ["ب"]) and suffixes and suffixes[0] in _PRONOUNS else -math.inf
+        return (
+            -5.5 if prefixes[-1:] in (["ل"], ["ب"]) and suffixes and suffixes[0] in _PRONOUNS else -math.inf
+        )
     if prefixes[-1:] == ["س"] and (stem[0] not in "أينت" or behind in _NOMINAL):
         return -math.inf
     if "ال" in prefixes and suffixes and suffixes[-1] in (*_PRONOUNS, "وا", "ت"):

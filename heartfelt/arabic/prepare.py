@@ -34,7 +34,7 @@ _EMOJI = (
 )
 _INVISIBLE = re.compile(f"({_EMOJI})|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe0f\u00ad]")
 # A mark between what it joins: wi-fi, 3.5, 10:30, أ/ب. A full stop or comma joins digits and Latin letters alone.
-_JOINT = rf"(?<=[^\W_])[-/_'’&](?=[^\W_])|(?<=[0-9])[.,:٫٬](?=[0-9])|(?<=[a-zA-Z])\.(?=[a-zA-Z])"
+_JOINT = r"(?<=[^\W_])[-/_'’&](?=[^\W_])|(?<=[0-9])[.,:٫٬](?=[0-9])|(?<=[a-zA-Z])\.(?=[a-zA-Z])"
 _TOKEN = re.compile(
     "|".join(
         (

@@ -12,7 +12,9 @@ from heartfelt.arabic.plain import count, split
 from heartfelt.errors import MissingExtra, UnknownName
 from tests.arabic.test_text import farasa
 
-ROWS = [line.split("\t") for line in Path(__file__).with_name("words.tsv").read_text("utf-8").splitlines()[1:]]
+ROWS = [
+    line.split("\t") for line in Path(__file__).with_name("words.tsv").read_text("utf-8").splitlines()[1:]
+]
 
 
 def right(name: str) -> int:
@@ -59,7 +61,9 @@ def test_a_word_is_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == ["وكتاب"]
 
 
-def test_farasas_licence_is_said_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_farasas_licence_is_said_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from heartfelt.arabic import segmenters
 
     segmenters._say_licence.cache_clear()

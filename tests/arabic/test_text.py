@@ -42,7 +42,7 @@ def farasa() -> Segmenter:
         ("ل93.7 % و10:30", "ل93.7% و10:30"),  # numbers stay whole, and keep their clitic
         ("5سنوات", "5 سنوات"),
         ("واي-فاي أ/ب", "واي-فاي أ/ب"),
-        ("احبك 😂😂😂😂 ❤️ 👩🏽‍🚀 🇪🇬", "احبك 😂😂 ❤️ 👩🏽‍🚀 🇪🇬"),
+        ("احبك 😂😂😂😂 ❤️ 👩🏽‍🚀 🇪🇬", "احبك 😂 😂 ❤️ 👩🏽‍🚀 🇪🇬"),
         ("7abibi 3ala rasi", "7abibi 3ala rasi"),  # Arabizi is Latin: left alone
         ("I can't يا صديقي, ok?", "I can't يا صديقي, ok?"),
         ("\u200fنعم\u200b\ufeff", "نعم"),  # what nobody sees
@@ -87,7 +87,7 @@ def test_cut_and_put_together(text: str, cut: str) -> None:
         ("ل+ الله", "لله"),
         ("[ رابط ]", "[رابط]"),  # as a tokenizer may give it back
         ("س+ 5", "س5"),
-        ("+ + +", "+ +"),
+        ("+ + +", "+ + +"),  # no clitic is a plus alone
         ("كتاب  +ي   جميل .", "كتابي جميل."),
     ],
 )
@@ -128,8 +128,12 @@ PIECES = st.one_of(
         st.sampled_from(STEMS),
         st.sampled_from(["", *SUFFIXES, "تهم", "اتنا", "ني"]),
     ),
-    st.sampled_from(["hello", "can't", "3ala", "93", "7.5", "10:30", "+", "++", "+ه", "و+", "[رابط]", "[", "]", "رابط"]),
-    st.sampled_from([*"،؛؟!.,:;()«»\"'-/_#%٪&@…", "...", "!!!", "😂", "😂😂😂", "❤️", "@x", "&amp;", "<b>", "a@b.co"]),
+    st.sampled_from(
+        ["hello", "can't", "3ala", "93", "7.5", "10:30", "+", "++", "+ه", "و+", "[رابط]", "[", "]", "رابط"]
+    ),
+    st.sampled_from(
+        [*"،؛؟!.,:;()«»\"'-/_#%٪&@…", "...", "!!!", "😂", "😂😂😂", "❤️", "@x", "&amp;", "<b>", "a@b.co"]
+    ),
     st.text(st.sampled_from("ابتلوهيكفسةىء ًّـ+\u200d\u200f١٢"), max_size=8),
 )
 TEXTS = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", "  "])), max_size=12).map(
@@ -137,7 +141,7 @@ TEXTS = st.lists(st.tuples(PIECES, st.sampled_from(["", " ", "  "])), max_size=1
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(TEXTS)
 def test_restoring_is_the_exact_inverse(text: str) -> None:
     prepared = prepare(text)
@@ -146,7 +150,7 @@ def test_restoring_is_the_exact_inverse(text: str) -> None:
         assert restore(segment(prepared, cut)) == prepare(prepared)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_at_all(text: str) -> None:
     assert restore(segment(text, PLAIN)) == prepare(text)
