@@ -8,8 +8,8 @@
 restore(segment(text, cut)) equals prepare(text), whatever the text and whoever cuts.
 """
 
-from heartfelt.arabic.clitics import clitic_marks, restore, segment
+from heartfelt.arabic.clitics import Segmenter, clitic_marks, restore, segment
 from heartfelt.arabic.prepare import prepare
-from heartfelt.arabic.segmenters import SEGMENTERS, Segmenter, open_segmenter
+from heartfelt.arabic.segmenters import SEGMENTERS, open_segmenter
 
 __all__ = ["SEGMENTERS", "Segmenter", "clitic_marks", "open_segmenter", "prepare", "restore", "segment"]

@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from heartfelt.arabic.prepare import ARABIC, tokens
@@ -33,6 +33,7 @@ _BEHIND = {
     "ون ن ي": 0.2, "ت ن ي": 0.7, "ي ن": 0.05, "ت ين": 0.4, "ت ان": 0.2,
 }  # fmt: skip
 _NOMINAL = frozenset({"ة", "ات", "ت ين", "ت ان"})  # only of nouns: no future before them
+_LISTED, _COUNTED = 20.0, 5.0  # sightings: what our list is worth, and at most those in texts
 _KNOWN, _UNKNOWN = -10.0, -14.0  # log chance of a stem seen once, and of one never seen, at its best length
 # What a stem that nobody has seen hardly begins or ends with: then these were clitics.
 _LOOKS_CUT = (
@@ -110,16 +111,20 @@ def _score(stem: str, prefixes: list[str], behind: str, suffixes: list[str], cou
 
 
 def _seen(stem: str, suffixes: list[str], counts: Counts | None) -> float:
-    """How much speaks for a stem: our list is worth twenty sightings; its form with ة counts where ة has become ت."""
-    found = 20.0 if stem in _stems() else 0.0
-    feminine = f"{stem}ة"
-    if suffixes and suffixes[0] in ("ت", "ات", "ة") and feminine in _stems():
-        found = 20.0
-    if counts:
-        found += counts.get(stem, 0) + counts.get(f"ال{stem}", 0)
-        if suffixes and suffixes[0] in ("ت", "ات", "ة"):
-            found += counts.get(feminine, 0) + counts.get(f"ال{feminine}", 0)
-    return found
+    """How much speaks for a stem; its form with ة counts where ة has become ت. What was counted is worth less than our
+    list, however often it occurs, and a word that is cut itself is no stem."""
+    forms = [stem, f"{stem}ة"] if suffixes and suffixes[0] in ("ت", "ات", "ة") else [stem]
+    if any(form in _stems() for form in forms):
+        return _LISTED
+    if not counts:
+        return 0.0
+    found = sum(counts.get(form, 0) + counts.get(f"ال{form}", 0) for form in forms)
+    return min(found, _COUNTED) if found and _is_whole(stem) else 0.0
+
+
+@lru_cache(1 << 16)
+def _is_whole(word: str) -> bool:
+    return len(split(word)) == 1
 
 
 @cache

@@ -3,6 +3,7 @@
 A word's parts depend on the word alone, so they are remembered; what does not make the word again is not cut.
 """
 
+import importlib
 import shutil
 import sys
 import warnings
@@ -56,7 +57,7 @@ def _farasa(_: Counts | None) -> Segmenter:
 
 def _farasapy(_: Counts | None) -> Segmenter:
     try:
-        from farasa.segmenter import FarasaSegmenter  # type: ignore[import-not-found,unused-ignore]
+        module = importlib.import_module("farasa.segmenter")
     except ImportError:
         raise MissingExtra(
             "The segmenter 'farasapy' needs 'farasapy', which is not installed: pip install farasapy "
@@ -67,7 +68,7 @@ def _farasapy(_: Counts | None) -> Segmenter:
             "The segmenter 'farasapy' needs Java, and there is no 'java' on the path; 'farasa' and 'plain' do without"
         )
     _say_licence()
-    java: Any = FarasaSegmenter(interactive=True)
+    java: Any = module.FarasaSegmenter(interactive=True)
 
     def cut(word: str) -> Sequence[str]:
         found = str(java.segment(word)).split()
