@@ -17,13 +17,17 @@ def test_there_and_back(tmp_path: Path) -> None:
     source = tmp_path / "texts.txt"
     source.write_text("\ufeffبيتنا جميل\n\nhello 🙂\n", "utf-8")
     assert run("segment", str(source), "--to", str(tmp_path / "cut.txt")).exit_code == 0
-    assert (tmp_path / "cut.txt").read_text("utf-8") == "بيت +نا جميل\n\nhello 🙂\n"  # empty lines keep their place
+    assert (tmp_path / "cut.txt").read_text(
+        "utf-8"
+    ) == "بيت +نا جميل\n\nhello 🙂\n"  # empty lines keep their place
     assert run("restore", str(tmp_path / "cut.txt")).output == "بيتنا جميل\n\nhello 🙂\n"
 
 
 def test_standard_input() -> None:
     assert run("segment", "-", "--segmenter", "none", given="والكتب ،نعم\n").output == "والكتب ، نعم\n"
-    assert run("restore", given=b"\xff\xfe \xd8\xa8+ +\xd9\x87\n").output.endswith("به\n")  # ب+ +ه after broken bytes
+    assert run("restore", given=b"\xff\xfe \xd8\xa8+ +\xd9\x87\n").output.endswith(
+        "به\n"
+    )  # ب+ +ه after broken bytes
 
 
 def test_options(tmp_path: Path) -> None:
