@@ -23,6 +23,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "export": "heartfelt.corpora.commands:export",
         "pull": "heartfelt.corpora.commands:pull",
     },
+    "arabic": {
+        "segment": "heartfelt.arabic.commands:segment",
+        "restore": "heartfelt.arabic.commands:restore",
+    },
     "outputs": {
         "import": "heartfelt.evaluation.commands:import_",
         "formats": "heartfelt.evaluation.commands:formats",
@@ -95,6 +99,7 @@ GROUPS = {
     "models": "Models that come with Heartfelt and their cards; pretrained weights and how to get them.",
     "runs": "Training runs: what they are and what they scored.",
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
+    "arabic": "Arabic text for models: one spelling, clitics cut off and put back.",
     "index": "Pools of replies, encoded once, for retrieval: build, show, search.",
     "knowledge": "What words bring to mind: index ConceptNet, the VAD lexicon and word vectors.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",

@@ -81,6 +81,9 @@ class Recipe:
     concepts: str = (
         ""  # a file of heartfelt concepts --corpus: what is known of each context (liu2021's CKECE)
     )
+    segment: str = (
+        ""  # who cuts Arabic words into clitics: plain, farasa, farasapy or none (heartfelt/arabic)
+    )
     extra: tuple[str, ...] = ()  # files of labelled turns that join train; for a task with the head "label"
     paper: str = ""  # which row of which paper this is, e.g. "joint2021: BERT"
     note: str = ""  # what stands in for what
@@ -127,6 +130,7 @@ def dump(recipe: Recipe) -> str:
         "start",
         "prepend",
         "concepts",
+        "segment",
         "extra",
     ):  # than the first run folders, whose hashes must not change
         if not values[younger]:

@@ -53,7 +53,8 @@ class AnswererRun:
         labels = folder / "labels.json"
         heads = msgspec.json.decode(labels.read_bytes()) if labels.is_file() else {}
         self._emotions: list[str] = heads.get("emotion", [])
-        self._of_words = type(self._tokenizer.backend_tokenizer.model).__name__ == "WordLevel"
+        words = type(self._tokenizer.backend_tokenizer.model).__name__ == "WordLevel"
+        self._of_words = words and not hasattr(self._tokenizer, "cut_turns")  # which restores what it decodes
         ends = self._model.generation_config.eos_token_id
         self._unsaid = [
             one for one in self._tokenizer.all_special_ids if one != ends

@@ -24,6 +24,7 @@ from heartfelt.dialogue import Turn
 from heartfelt.labels import LABELS, label_id
 from heartfelt.models.heads import Heads, Lesson
 from heartfelt.models.matcher import encode_context
+from heartfelt.models.segmenting import Segmenting
 from heartfelt.models.two_tokenizers import reader_of
 
 TOKENS_A_REPLY = (
@@ -156,6 +157,8 @@ def encode_pair(
     context_label: words that are put before the context; reply_label: one of the 41, what the reply does; concepts:
     what the decoder reads before the reply, where a model asks for it.
     """
+    if isinstance(tokenizer, Segmenting):
+        context, reply, tokenizer = tokenizer.cut_turns(context), tokenizer.cut(reply), tokenizer.inner
     reader = reader_of(tokenizer)
     if hasattr(module, "encode"):
         tokens = module.encode(settings, reader, context)

@@ -6,6 +6,8 @@ from typing import Any
 from transformers import AutoTokenizer
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
+from heartfelt.models.segmenting import reopened
+
 READER = "reader"  # the folder, below the writer's files
 
 
@@ -40,8 +42,8 @@ def reader_of(tokenizer: Any) -> Any:
 
 
 def open_tokenizer(folder: Path) -> Any:
-    """What a model's folder holds: one tokenizer, or two."""
+    """What a model's folder holds: one tokenizer, or two; with a segmenter before it, if it has one."""
     writer = AutoTokenizer.from_pretrained(folder)
     if not (folder / READER).is_dir():
-        return writer
-    return TwoTokenizers(AutoTokenizer.from_pretrained(folder / READER), writer)
+        return reopened(writer, folder)
+    return reopened(TwoTokenizers(AutoTokenizer.from_pretrained(folder / READER), writer), folder)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+from heartfelt.arabic.clitics import CLITIC
 from heartfelt.errors import BadData, MissingData
 from heartfelt.files import Faults, lines
 
@@ -18,7 +19,9 @@ def word_tokenizer(texts: Iterable[str], size: int, min_count: int = 2) -> PreTr
     """Lower-case words and punctuation marks; everything rarer is <unk>. Turns are parted by </s>."""
     tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    texts = list(texts)
+    marked = any(CLITIC.search(text) for text in texts)  # Arabic that was segmented: و+ is one token
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if marked else pre_tokenizers.Whitespace()
     trainer = trainers.WordLevelTrainer(
         vocab_size=size, min_frequency=min_count, special_tokens=list(SPECIAL), show_progress=False
     )

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
+from heartfelt.arabic import SEGMENTERS
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models.answerer import encode_pair, in_batch
 from heartfelt.models.heads import UNLABELLED
+from heartfelt.models.segmenting import Segmenting, segmenting
 from heartfelt.models.two_tokenizers import open_tokenizer
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.training.finish import finish, results_of, save_model
@@ -49,9 +51,16 @@ def train_answering(
         text for pair in splits["train"] for text in (pair.context[-1].text, pair.reply, pair.context_label)
     ]
     given = {"tokenizer": open_tokenizer(Path(recipe.start) / "model")} if recipe.start else {}
+    counts: dict[str, int] = {}
+    if (
+        recipe.segment and not recipe.start
+    ):  # a run that is started from brings its segmenter with its tokenizer
+        texts, counts = segmenting(recipe.segment, texts)
     classes = {head: len(labels) for head, labels in heads.items()}
     model, tokenizer = module.build(settings, classes, texts, **given)
     model.begin_with(tokenizer)
+    if recipe.segment and not recipe.start:
+        tokenizer = Segmenting(tokenizer, recipe.segment, counts)
     if recipe.start:
         start_from(Run(Path(recipe.start)), model, tokenizer, heads)
     encode = encoder(module, settings, tokenizer, heads)
@@ -85,8 +94,14 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     second = getattr(settings, "second", "")
     if second and Run(Path(second)).results is None:
         problems.append(f"settings.second: {second} is not a finished run of encoder_classifier")
+    if recipe.segment and recipe.segment not in SEGMENTERS:
+        problems.append(f"segment: there is {', '.join(SEGMENTERS)}, not {recipe.segment}")
     if recipe.start:
         problems += wrong_with_start(recipe)
+        if not problems and Run(Path(recipe.start)).recipe.segment != recipe.segment:
+            problems.append(
+                f"segment: {recipe.start} was trained with '{Run(Path(recipe.start)).recipe.segment}'"
+            )
     if recipe.prepend:
         problems += wrong_with_prepend(recipe.prepend)
         if hasattr(module, "encode"):

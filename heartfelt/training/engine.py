@@ -38,6 +38,8 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
     module = module_of(recipe.model)
     if (done := finished(folder, recipe)) is not None:
         return done
+    if recipe.segment and not (recipe.task in PAIRS and recipe.model in GENERATORS):
+        raise BadRecipe(f"segment is for models that write replies: {', '.join(GENERATORS)}")
     if recipe.task in TALKS:
         from heartfelt.training.language import train_language
 
