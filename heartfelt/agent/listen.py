@@ -69,6 +69,11 @@ class Listener:
             )
         return Encoder(self._folder)
 
+    @cached_property
+    def _ear(self) -> Encoder:
+        """Who hears a crisis: with the shipped encoder, one that has learned nothing else."""
+        return Encoder(SHIPPED / "ear") if self._folder == SHIPPED / "encoder" else self._encoder
+
     def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]
         english = [i for i, dialogue in enumerate(dialogues) if dialogue.language != "ar"]
@@ -118,14 +123,14 @@ class Listener:
         threshold = self.crisis_threshold
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
             return None
-        chances, _ = self._encoder([[part] for part in _parts(text)])
+        chances, _ = self._ear([[part] for part in _parts(text)])
         chance = float(chances["crisis"][:, -1].max())
         return True if chance >= threshold else False if chance < CALM else None
 
     @property
     def crisis_threshold(self) -> float | None:
         """From which chance on somebody is said to need help; None for an encoder that has not learned to hear it."""
-        return self._encoder.card.thresholds.get("crisis")
+        return self._ear.card.thresholds.get("crisis")
 
     def plan(self, heard: Heard) -> dict[str, float]:
         """What a reply should do: small talk is answered plainly; else the planner's chances with a part of the prior

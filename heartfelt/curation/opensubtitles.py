@@ -37,7 +37,11 @@ def read(content: bytes) -> Subtitle:
     parser.EntityDeclHandler = _refuse
     try:
         parser.Parse(content, True)
-    except (expat.ExpatError, ValueError) as problem:
+    except (
+        expat.ExpatError,
+        ValueError,
+        LookupError,
+    ) as problem:  # LookupError: an encoding that nobody knows
         raise Unreadable(f"not XML, or cut off: {problem}") from None
     if not reader.sentences:
         raise Unreadable("XML without a sentence (<s>)")

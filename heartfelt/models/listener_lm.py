@@ -197,9 +197,9 @@ def speaking(model: ListenerLM) -> Any:
     settings = dict(model.config.encoder)
     with torch.device("meta"):
         causal: Any = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
-    for module in model.encoder.modules():
-        if hasattr(module, "lora_A"):
-            module.merge()
+    adapted: list[Any] = [module for module in model.encoder.modules() if hasattr(module, "lora_A")]
+    for module in adapted:
+        module.merge()
     setattr(causal, causal.base_model_prefix, model.encoder)
     causal.lm_head = torch.nn.Linear(1, 1, bias=False)
     causal.lm_head.weight = model.encoder.get_input_embeddings().weight  # tied

@@ -9,7 +9,7 @@ from zlib import crc32
 from heartfelt import corpora
 from heartfelt.agent.patterns import FOLDER, Sheet
 from heartfelt.files import Faults
-from heartfelt.training.small_talk import split_of
+from heartfelt.training.small_talk import small_talk, split_of
 
 _EXAMPLES_COUNT = 2  # there are ten times as many turns of ED
 _SHARE = 2  # one turn of ED in so many
@@ -39,7 +39,7 @@ def written(language: str) -> list[Written]:
 
 
 def messages(split: str, data: Path | None) -> Iterator[Message]:
-    """Our English examples, a tenth of them for valid, and turns of ED's speakers as what is no crisis.
+    """Our English examples, a tenth of them for valid; turns of ED's speakers, and small talk, as what is no crisis.
 
     What the patterns find needs no ear; of ED it is left out, since some of it is a crisis. There is no test split:
     the guard is tested on other messages (tests/agent/crisis) and on ED's test turns, as a whole.
@@ -49,6 +49,9 @@ def messages(split: str, data: Path | None) -> Iterator[Message]:
         for name, text in speakers(split, data):
             if (split == "valid" or crc32(text.encode()) % _SHARE == 0) and not told_outright(text):
                 yield Message(name, text, False)
+        for dialogue in small_talk(split, data):
+            if not told_outright(text := dialogue.turns[0].text):
+                yield Message(dialogue.id, text, False)
 
 
 def own_messages(split: str) -> Iterator[Message]:

@@ -24,6 +24,7 @@ COUNTS = {
     "arabic_ed_test": ({"train": 2_287, "valid": 126, "test": 128}, 2),  # 2 rows hold raw CSV
     "emotone": ({"all": 10_065 - 1}, 1),  # one tweet is empty
     "epitome": ({"all": 3_084}, 0),
+    "heartfelt_talks": ({"train": 5_632, "valid": 623}, 0),
 }
 
 

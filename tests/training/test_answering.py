@@ -13,9 +13,7 @@ from click.testing import CliRunner
 
 from heartfelt.cli import app
 from heartfelt.recipe import BadRecipe, Prepend, Recipe, Training
-from tests.training.test_matching import ANSWERS, talks
-
-__all__ = ["talks"]
+from tests.training.conftest import ANSWERS
 
 SIZES: dict[str, Any] = {"size": 24, "attention_heads": 2, "inner": 32, "dropout": 0.0, "max_tokens": 24}
 SETTINGS: dict[str, dict[str, Any]] = {

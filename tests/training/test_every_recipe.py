@@ -20,9 +20,7 @@ from heartfelt.knowledge import extracted
 from heartfelt.labels import EMOTIONS
 from heartfelt.models import GENERATORS
 from heartfelt.recipe import Prepend, Recipe, load
-from tests.training.test_matching import ANSWERS, talks
-
-__all__ = ["talks"]
+from tests.training.conftest import ANSWERS
 
 RECIPES = {f"{path.parent.name}/{path.stem}": path for path in Path("recipes").glob("*/*.cpu.yaml")}
 WRITE = sorted(name for name, path in RECIPES.items() if load(path).model in GENERATORS)

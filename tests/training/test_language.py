@@ -302,7 +302,7 @@ def test_words_are_left_as_transformers_leaves_them() -> None:
     theirs = scores
     for warp in (TemperatureLogitsWarper(0.8), TopKLogitsWarper(40), TopPLogitsWarper(0.9)):
         theirs = warp(None, theirs)
-    assert torch.allclose(_Likeliest(Decoding())(None, scores), theirs)
+    assert torch.allclose(_Likeliest(Decoding(temperature=0.8))(None, scores), theirs)
 
 
 def test_a_folder_that_cannot_speak_is_refused(tmp_path: Path, moods: Path) -> None:
