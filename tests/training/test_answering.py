@@ -68,7 +68,7 @@ def test_a_run_talks(talks: Path, tmp_path: Path) -> None:
 
     engine.train(recipe("transformer_generator"), tmp_path / "run", talks)
     said = run("reply", "i am so happy , my dog", "--model", tmp_path / "run", "--json", "--no-guard")
-    reply = json.loads(said[said.index("{") :])
+    reply = json.JSONDecoder().raw_decode(said[said.index("{") :])[0]  # transformers may warn after it
     assert "dog" in reply["text"]
     assert reply["model"] == "run"
     assert all(one["scores"]["likelihood"] <= 0 for one in reply["candidates"])

@@ -152,7 +152,11 @@ def test_a_killed_run_goes_on_and_loses_nothing_but_time(
     assert Run(killed).results is None
     engine.train(settled, killed, moods)
     engine.train(settled, whole, moods)
-    assert losses(killed) == losses(whole)
+    # To the bit on most CPUs; on some, products hang on where numbers lie in memory. A lost state would show at once.
+    assert [step for step, _ in losses(killed)] == [step for step, _ in losses(whole)]
+    assert [loss for _, loss in losses(killed)] == pytest.approx(
+        [loss for _, loss in losses(whole)], abs=1e-5
+    )
 
 
 def train_in_two_processes(settled: Recipe, folder: Path, data: Path) -> None:
