@@ -37,27 +37,44 @@ _WAYS = Decoding.__struct_fields__
     show_default=True,
     help="For a model that is told what to do: planned (by the shipped planner), gold, or one of the 41 labels.",
 )
+@click.option(
+    "--reranker", type=_PATH, help="A cross_encoder's or jury's run that orders what retrieval finds."
+)
 @click.option("--data", type=_PATH, help="Where the corpora lie; else $HEARTFELT_DATA.")
 def generate(
     run: Path, to: Path | None, corpus: str, split: str, limit: int | None, decode: tuple[str, ...], plan: str,
-    data: Path | None,
+    reranker: Path | None, data: Path | None,
 ) -> None:  # fmt: skip
-    """Let a run that writes replies answer every listener turn of a corpus, for `heartfelt evaluate`.
+    """Let a run answer every listener turn of a corpus, for `heartfelt evaluate`.
 
-    Rows also say how likely the run finds what people said, and what emotion it heard where it has learned that.
+    Rows of a run that writes replies also say how likely it finds what people said, and what emotion it heard where it
+    has learned that. A retrieval run, or an index, answers with the reply of its pool that fits best.
     """
-    from heartfelt.agent.answering import AnswererRun
-    from heartfelt.agent.generate import generate as answer_all
+    from heartfelt.agent.generate import generate as write_all
+    from heartfelt.agent.generate import retrieve as find_all
+    from heartfelt.agent.retriever import is_retrieval, retriever
 
-    decoding = _decoding(decode)
-    model = AnswererRun(run)
+    decoding, finds = _decoding(decode), is_retrieval(run)
+    if finds and decode:
+        raise InvalidValue(f"--decode says how words are chosen, and {run} chooses among whole replies")
+    if reranker and not finds:
+        raise InvalidValue(f"--reranker orders what retrieval finds, and {run} writes its replies")
     dialogues = list(islice(corpora.load(corpus, split, data=data), limit))
     header = Header(
-        model.name, corpus, split, language=dialogues[0].language if dialogues else "en",
-        decoding=msgspec.json.encode(decoding).decode(), note=f"plan: {plan}",
+        run.resolve().name, corpus, split, language=dialogues[0].language if dialogues else "en",
+        decoding="" if finds else msgspec.json.encode(decoding).decode(),
     )  # fmt: skip
-    with counting(f"{model.name} answers") as step:
-        outputs = answer_all(model, dialogues, header, decoding, plan, step)
+    with counting(f"{header.system} answers") as step:
+        if finds:
+            pool = retriever(run, reranker=reranker)
+            note = f"re-ranked by {reranker.resolve().name}" if reranker else ""
+            told = msgspec.structs.replace(header, source=pool.name, note=note)
+            outputs = find_all(pool, dialogues, told, step)
+        else:
+            from heartfelt.agent.answering import AnswererRun
+
+            told = msgspec.structs.replace(header, note=f"plan: {plan}")
+            outputs = write_all(AnswererRun(run), dialogues, told, decoding, plan, step)
     to = to or run / "outputs.jsonl"
     write(to, outputs)
     click.echo(f"{len(outputs.rows):,} replies in {to}; score them: heartfelt evaluate {to}")

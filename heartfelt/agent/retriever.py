@@ -1,12 +1,12 @@
 """Replies that people once gave: the agent's retrieval backend, and what joins a generator's candidates."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from heartfelt.agent.generator import Decoding, Wish
 from heartfelt.agent.listen import Listener, shipped
-from heartfelt.dialogue import Candidate, Dialogue
+from heartfelt.dialogue import Candidate, Dialogue, Turn
 from heartfelt.errors import MissingData
 from heartfelt.retrieval.embedder import Embedder, MatcherRun, matches
 from heartfelt.retrieval.index import Index, read_card
@@ -26,20 +26,28 @@ class Retriever:
 
     def say(self, dialogue: Dialogue, wish: Wish, count: int, decoding: Decoding) -> list[Candidate]:
         """The replies that fit best, each with its "match". A wish is for the ranker to grant."""
+        return self.find([dialogue.turns], count)[0]
+
+    def find(self, talks: Sequence[Sequence[Turn]], count: int) -> list[list[Candidate]]:
+        """For each of several talks the replies that fit best, the best first."""
         wanted = max(count, SHORTLIST) if self._again else count
-        scores, places = self._index.search(self._index.embedder.contexts([dialogue.turns]), wanted)
+        scores, places = self._index.search(self._index.embedder.contexts(talks), wanted)
         found = [
-            Candidate(self._index.text(place), {"match": score})
-            for score, place in zip(scores[0].tolist(), places[0].tolist(), strict=True)
+            [Candidate(self._index.text(place), {"match": score}) for score, place in zip(*row, strict=True)]
+            for row in zip(scores.tolist(), places.tolist(), strict=True)
         ]
         if self._again:
-            fits = self._again([(dialogue.turns, one.text) for one in found]).tolist()
-            both = [
-                Candidate(one.text, one.scores | {"reread": fit})
-                for one, fit in zip(found, fits, strict=True)
-            ]
-            found = sorted(both, key=lambda one: -one.scores["reread"])
-        return found[:count]
+            found = self._reread(self._again, talks, found)
+        return [row[:count] for row in found]
+
+    def _reread(
+        self, again: Reranker, talks: Sequence[Sequence[Turn]], found: list[list[Candidate]]
+    ) -> list[list[Candidate]]:
+        fits = iter(
+            again([(talk, one.text) for talk, row in zip(talks, found, strict=True) for one in row]).tolist()
+        )
+        both = [[Candidate(one.text, one.scores | {"reread": next(fits)}) for one in row] for row in found]
+        return [sorted(row, key=lambda one: -one.scores["reread"]) for row in both]
 
     def stream(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None], decoding: Decoding) -> str:
         text = self.say(dialogue, wish, 1, decoding)[0].text

@@ -90,6 +90,29 @@ def test_the_commands_build_show_search_and_answer(tmp_path: Path) -> None:
     assert json.loads(told.output)["text"] == REPLIES[0]
 
 
+HEADER = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
+TALK = """hit:0_conv:0,1,sad,My dog is sick.,1,Oh no_comma_ my poor dog is sick.,5|5|5_2|2|5,
+hit:0_conv:0,2,sad,My dog is sick.,0,What is wrong with him?,5|5|5_2|2|5,
+hit:0_conv:1,1,proud,I have a new job.,1,I am so proud of my new job!,5|5|5_2|2|5,
+hit:0_conv:1,2,proud,I have a new job.,0,Well done!,5|5|5_2|2|5,
+"""
+
+
+def test_an_index_answers_a_corpus(index: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "empathetic_dialogues"
+    folder.mkdir()
+    (folder / "test.csv").write_text(HEADER + TALK)
+    asked = ["generate", str(index), "--data", str(tmp_path), "--to", str(tmp_path / "found.jsonl")]
+    said = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert "2 replies in" in said.output
+    header, *rows = map(json.loads, (tmp_path / "found.jsonl").read_text().splitlines())
+    assert header["source"] == "heartfelt-encoder among 4 replies"
+    assert [row["reply"] for row in rows] == [REPLIES[0], REPLIES[1]]
+    assert [row["reference"] for row in rows] == ["What is wrong with him?", "Well done!"]
+    refused = CliRunner().invoke(app, [*asked, "--decode", "beams=4"])
+    assert "chooses among whole replies" in str(refused.exception)
+
+
 def test_a_run_without_an_index_says_how_to_build_one(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'heartfelt[train]'")
     (tmp_path / "recipe.yaml").write_text("task: pairs\nmodel: encoder_matcher\n")
