@@ -88,6 +88,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "emotions": "heartfelt.agent.commands:emotions",
         "concepts": "heartfelt.agent.concept_commands:concepts",
         "train": "heartfelt.training.commands:train",
+        "reproduce": "heartfelt.reproduction.commands:reproduce",
         "evaluate": "heartfelt.evaluation.commands:evaluate",
         "compare": "heartfelt.evaluation.commands:compare",
         "leaderboard": "heartfelt.evaluation.commands:leaderboard",

@@ -1,17 +1,16 @@
 """Results as tables for the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
 from heartfelt.evaluation.metric import Metric
 from heartfelt.evaluation.metrics import METRICS
 from heartfelt.evaluation.overlap import SES
 from heartfelt.evaluation.scoring import Comparison, Leaderboard, Result, human_of
+from heartfelt.evaluation.table import Figures
 from heartfelt.evaluation.uncertainty import Interval
-from heartfelt.terminal import printable, table
+from heartfelt.terminal import table
 
 # What a leaderboard shows when no metrics are named: one or two of each family.
 HEADLINE = (
@@ -51,51 +50,6 @@ def brief(score: Interval | None, name: str) -> str:
     if score.low is None or score.high is None:
         return number(score.value, name)
     return f"{number(score.value, name)}±{number((score.high - score.low) / 2, name)}"
-
-
-class Figures:
-    """A table of figures. Columns that do not fit beside each other stand below, under the first column again:
-    neither a name nor a figure is ever cut."""
-
-    def __init__(self, *columns: str, folded: bool = False) -> None:
-        """folded: headings may take two lines."""
-        self.columns = [printable(column) for column in columns]
-        self.rows: list[tuple[str, ...]] = []
-        self.folded = folded
-
-    def add_row(self, *cells: str) -> None:
-        self.rows.append(tuple(map(printable, cells)))
-
-    def _width(self, column: int) -> int:
-        cells = max((cell_len(row[column]) for row in self.rows), default=0)
-        words = self.columns[column].split(" ") if self.folded and column else [self.columns[column]]
-        halves = ((" ".join(words[:i]), " ".join(words[i:])) for i in range(len(words)))
-        return max(cells, min(max(map(cell_len, lines)) for lines in halves))
-
-    def _blocks(self, width: int) -> Iterator[list[int]]:
-        block, used = [0], self._width(0)
-        for column in range(1, len(self.columns)):
-            needed = 2 + self._width(column)
-            if used + needed > width and len(block) > 1:
-                yield block
-                block, used = [0], self._width(0)
-            block.append(column)
-            used += needed
-        yield block
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for number, block in enumerate(self._blocks(options.max_width)):
-            if number:
-                yield ""
-            made = table()
-            for column in block:
-                made.add_column(
-                    self.columns[column], justify="right" if column else "left", no_wrap=not (self.folded and column),
-                    width=self._width(column),
-                )  # fmt: skip
-            for row in self.rows:
-                made.add_row(*(row[column] for column in block))
-            yield made
 
 
 def of_results(results: Sequence[Result]) -> Figures:

@@ -1,70 +1,12 @@
 """A report as tables: our own, and the four papers' layouts by name. Each table is text, Markdown, LaTeX or HTML."""
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from heartfelt.errors import InvalidValue, UnknownName
 from heartfelt.evaluation.human import Estimate
-from heartfelt.evaluation.tables import Figures
+from heartfelt.evaluation.table import Table
 from heartfelt.study.file import AREAS, HUMAN
 from heartfelt.study.report import Report, Scores
-
-
-@dataclass(frozen=True)
-class Table:
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    best: frozenset[tuple[int, int]] = frozenset()  # (row, column) of the best system's figure
-    texts: int = 1  # columns that are words
-
-    def figures(self) -> Figures:
-        made = Figures(*self.columns)
-        for row in self.rows:
-            made.add_row(*row)
-        return made
-
-    def markdown(self) -> str:
-        rows = [["**" + _md(text) + "**" if (r, c) in self.best else _md(text) for c, text in enumerate(row)]
-                for r, row in enumerate(self.rows)]  # fmt: skip
-        lines = [
-            f"### {_md(self.title)}",
-            "",
-            _line(map(_md, self.columns)),
-            _line(["---"] * len(self.columns)),
-        ]
-        return "\n".join([*lines, *map(_line, rows), "", *([_md(self.note), ""] if self.note else [])])
-
-    def latex(self) -> str:
-        rows = [[rf"\textbf{{{tex(text)}}}" if (r, c) in self.best else tex(text) for c, text in enumerate(row)]
-                for r, row in enumerate(self.rows)]  # fmt: skip
-        body = [" & ".join(row) + r" \\" for row in rows]
-        shape = "l" * self.texts + "r" * (len(self.columns) - self.texts)
-        caption = tex(f"{self.title}. {self.note}".strip())
-        return "\n".join([
-            r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{shape}}}", r"\hline",
-            " & ".join(map(tex, self.columns)) + r" \\", r"\hline", *body, r"\hline", r"\end{tabular}",
-            rf"\caption{{{caption}}}", r"\end{table}",
-        ])  # fmt: skip
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _md(text: str) -> str:
-    return re.sub(r"([\\|*_<>`\[\]])", r"\\\1", text)
-
-
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "→": r"$\to$",
-        "–": "--", "κ": r"$\kappa$", "α": r"$\alpha$", "<": r"\textless{}", ">": r"\textgreater{}"}  # fmt: skip
-
-
-def tex(text: str) -> str:
-    return "".join(_TEX.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
-
 
 # -- our own ---------------------------------------------------------------------------------------------------------
 

@@ -10,11 +10,12 @@ import click
 
 from heartfelt import recipe as recipes
 from heartfelt.errors import InvalidValue, MissingData
-from heartfelt.models import RERANKERS, module_of
+from heartfelt.models import module_of
 from heartfelt.terminal import console, counting, table
 from heartfelt.training import keep as keeping
 from heartfelt.training.pairs import PAIRS
 from heartfelt.training.run import Run, runs_below
+from heartfelt.training.score_pairs import score_pairs
 
 _PATH = click.Path(path_type=Path)
 _OF_LABELS = ("accuracy_1", "accuracy_3", "accuracy_5", "macro_f1", "weighted_f1", "auroc", "ece")
@@ -126,14 +127,6 @@ def score(
         raise InvalidValue("Give --task TASK [--balanced], or of a language model --prefix PREFIX [--base]")
     with counting("Scoring") as step:
         if task in PAIRS:
-            module_of(Run(folder).recipe.model)  # says what is missing where torch is
-            if Run(folder).recipe.model == "jury":
-                from heartfelt.training.jury import score as score_pairs
-            elif Run(folder).recipe.model in RERANKERS:
-                from heartfelt.training.reranking import score as score_pairs
-            else:
-                from heartfelt.training.matching import score as score_pairs
-
             found = score_pairs(Run(folder), PAIRS[task], split, data, step)
         elif task:
             from heartfelt.training.predict import score as score_run

@@ -16,6 +16,7 @@ from heartfelt.recipe import Recipe
 from heartfelt.training.run import Run, portable
 
 Kept = dict[str, Any]
+MEASURED = "measured.json"  # of a run: head → metric → figure, of what was scored after its training
 
 
 def keep(folders: Sequence[Path], to: Path) -> list[Path]:
@@ -100,9 +101,19 @@ def _without_seed(recipe: Recipe) -> Recipe:
 
 
 def _finished(run: Run) -> Kept:
-    if run.results is None:
+    """What it scored when it was trained, and since."""
+    results = run.results
+    if results is None:
         raise InvalidValue(f"{run.folder} is not finished: heartfelt train RECIPE --to {run.folder}")
-    return run.results
+    path = run.folder / MEASURED
+    if not path.is_file():
+        return results
+    try:
+        measured = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise BadData(f"{path} is not JSON: {problem}") from None
+    scores = results["scores"]
+    return {**results, "scores": {**scores, "test": {**scores.get("test", {}), **measured}}}
 
 
 def _refuse_another(path: Path, new: Kept) -> None:

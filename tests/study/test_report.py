@@ -13,10 +13,11 @@ import pytest
 
 from heartfelt import cli
 from heartfelt.errors import InvalidValue, UnknownName
+from heartfelt.evaluation.table import tex
 from heartfelt.study import assignment, flow
 from heartfelt.study.file import Study, parse
 from heartfelt.study.items import Item
-from heartfelt.study.layouts import layout, tables, tex
+from heartfelt.study.layouts import layout, tables
 from heartfelt.study.preferences import preferences
 from heartfelt.study.quality import filtered
 from heartfelt.study.records import Judged, Work

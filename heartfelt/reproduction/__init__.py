@@ -1,0 +1,1 @@
+"""Reproduction: the papers' tables, and ours beside them."""
