@@ -62,14 +62,13 @@ def beside(paper: Paper, key: str, place: Place, scale: str) -> Table:
 
 def _figures(row: Row, table: PaperTable, found: Kept | None) -> Iterator[str]:
     for column in table.columns:
-        theirs = row.paper.get(column)
-        yield "–" if theirs is None else f"{theirs:g}"
+        theirs, digits = row.paper.get(column), METRICS[column.rpartition(".")[2]].digits
+        yield "–" if theirs is None else f"{theirs:.{digits}f}"
         ours = found.figure(*row.head(column)) if found else None
-        yield _shown(ours, column.rpartition(".")[2]) if ours else "–" if theirs is None else ""
+        yield _shown(ours, digits) if ours else "–" if theirs is None else ""
 
 
-def _shown(figure: Any, metric: str) -> str:
-    digits = METRICS[metric].digits if metric in METRICS else 4
+def _shown(figure: Any, digits: int) -> str:
     if isinstance(figure, Mapping):
         spread = "" if figure["sd"] is None else f" ± {figure['sd']:.{digits}f}"
         return f"{figure['mean']:.{digits}f}{spread} ({len(figure['values'])} seeds)"

@@ -23,6 +23,7 @@ from typing import Any
 import yaml
 
 from heartfelt.errors import BadData, MissingData, UnknownName
+from heartfelt.evaluation.metrics import METRICS
 from heartfelt.recipe import fill
 
 FILE = "tables.yaml"
@@ -116,7 +117,7 @@ def read_paper(name: str, recipes: Path) -> Paper:
 def _wrong_columns(key: str, table: PaperTable | None) -> Iterator[str]:
     assert table is not None
     for column in table.columns:
-        if "." not in column:
+        if "." not in column or column.rpartition(".")[2] not in METRICS:
             yield f"tables.{key}.columns.{column}: a column is a head, a dot and a metric, as in answers.avg_bleu"
     for row in table.rows:
         for column in row.paper:
