@@ -177,19 +177,21 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
 
 
 @click.command()
-@click.argument("adapter", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("shipped", type=click.Path(exists=True, path_type=Path))
 @click.argument("recipe", type=_PATH)
 @click.option("--to", required=True, type=_PATH, help="The run folder to write.")
-def restore(adapter: Path, recipe: Path, to: Path) -> None:
-    """Make a finished run again of an exported adapter (.gguf), to score it or to learn on from it (`start`).
+def restore(shipped: Path, recipe: Path, to: Path) -> None:
+    """Make a finished run again of what was exported, to score it or to learn on from it (`start`, `teacher`): of an
+    adapter (.gguf), or of an encoder's folder.
 
-    RECIPE is the one that it was trained by: its settings say what the adapter belongs to.
+    RECIPE is the one that it was trained by: its settings say what the weights belong to.
     """
     module_of("listener_lm")  # says what is missing where torch is
     from heartfelt.training.restore import restore as make_again
 
-    run = make_again(adapter, recipes.load(recipe), to)
-    click.echo(f"In {run.folder}: heartfelt runs score {run.folder} --prefix gold")
+    run = make_again(shipped, recipes.load(recipe), to)
+    how = "--task contexts" if shipped.is_dir() else "--prefix gold"
+    click.echo(f"In {run.folder}: heartfelt runs score {run.folder} {how}")
 
 
 @click.command("list")

@@ -88,3 +88,35 @@ def test_the_runtime_needs_no_torch_and_refuses_what_does_not_fit(
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / "recipe.yaml").write_text("{task: situations, model: naive_bayes}")
         export(Run(tmp_path / "other"), tmp_path / "out2")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_run_again_from_its_export(run: tuple[Run, Path], tmp_path: Path, int8: bool) -> None:
+    from heartfelt.models import encoder_classifier
+    from heartfelt.training.restore import restore
+
+    folder = export(run[0], tmp_path / "out", run[1], int8)
+    again = restore(folder, run[0].recipe, tmp_path / "again")
+    assert again.labels == run[0].labels and again.results is not None
+    ours, theirs = (encoder_classifier.load(one.folder / "model").state_dict() for one in (run[0], again))
+    for name, weights in ours.items():
+        # Eight bits: a step is a 255th of what lies between a matrix's smallest and largest number.
+        step = 0 if not int8 else float(weights.max() - weights.min()) / 250 if weights.dim() > 1 else 0
+        if "pooler" not in name:
+            assert (weights - theirs[name]).abs().max() <= step + 1e-6, name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_export_of_another_model_is_refused(
+    run: tuple[Run, Path], tiny_bert: Path, tmp_path: Path
+) -> None:
+    from heartfelt.training.restore import restore
+
+    folder = export(run[0], tmp_path / "out", run[1])
+    other = Recipe("pairs", "encoder_matcher", {"checkpoint": str(tiny_bert)})
+    with pytest.raises(InvalidValue, match=r"lacks .*projection"):
+        restore(folder, other, tmp_path / "again")
+    with pytest.raises(InvalidValue, match="not of naive_bayes"):
+        restore(folder, Recipe("situations", "naive_bayes"), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
