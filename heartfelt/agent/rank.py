@@ -21,6 +21,9 @@ class Weights(Value, frozen=True):
     plan: float = 0.15  # log of the chance that what the reply does is what was planned
     asked: float = 0.6  # the same, where somebody asked for that plan
     likelihood: float = 0.2  # the generator's own mean log-probability a token
+    stock: float = (
+        -0.2
+    )  # does it say "sorry to hear that", as published systems say to a third of all messages?
     echo: float = -0.5  # share of its word pairs that were said before in the talk
     own_life: float = (
         -0.5
@@ -50,6 +53,7 @@ def rank(
     scored = []
     for i, candidate in enumerate(distinct):
         scores = usual | candidate.scores | {"fit": float(fits[i]), "echo": echo(texts[i], dialogue)}
+        scores["stock"] = float(bool(_STOCK.search(texts[i])))
         scores["own_life"] = float(tells_of_own_life(texts[i]))
         if plans:
             does = sum(chance * chances[i].get(label, 0.0) for label, chance in plans.items())
@@ -78,6 +82,8 @@ def _anybody(listener: Listener) -> NDArray[np.float32]:
     mean: NDArray[np.float32] = listener.vectors([[line] for line in text.splitlines()]).mean(0)
     return mean
 
+
+_STOCK = re.compile("sorry to hear", re.IGNORECASE)
 
 # "my mother", "I had a dog", "that happened to me": what is told, not what is felt or thought now.
 _WHOSE = r"(?:my|our) (?:own |old |ex[- ]?|little |older |younger |best |grand)?"

@@ -25,7 +25,7 @@ from heartfelt.training.crisis import speakers, told_outright
 from heartfelt.training.predictions import load
 from heartfelt.training.run import Run
 
-# Of ED valid's speaker turns, by patterns and ear together: a little less than the .005 allowed. Each tenth of a percent
+# Of ED valid's speaker turns, by patterns and ear together: a little less than the .005 allowed. A tenth of a percent
 # less costs two crises in a hundred (docs/log.md), and a helpline too many costs a line of text.
 FALSE_ALARMS = 0.0045
 

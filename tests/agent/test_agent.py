@@ -243,6 +243,13 @@ def test_rank_dislikes_a_life_of_its_own(listener: Listener) -> None:
     assert [one.text for one in found] == ["you had a dog too", "i had a dog too"]
 
 
+def test_rank_dislikes_what_is_said_to_anybody(listener: Listener) -> None:
+    talk = Dialogue("x", (Turn("speaker", "my dog is ill"),))
+    told = [Candidate("I'm so SORRY TO HEAR that."), Candidate("Oh no, poor thing!")]
+    found = rank(listener, talk, {}, told, Weights(fit=0))
+    assert [one.scores["stock"] for one in found] == [0, 1]
+
+
 def test_rank_prefers_the_plan_and_dislikes_an_echo(listener: Listener) -> None:
     talk = as_dialogue(SAD)
     said = [Candidate(text) for text in ("what did you say ?", "my dog died", "what did you say ?", " ")]
