@@ -155,7 +155,9 @@ def _candidates(pieces: Sequence[dict[str, Any]]) -> list[Candidate]:
         own = [piece for piece in pieces if piece["index"] == index]
         tokens = [token for piece in own for token in (piece.get("logprobs") or {}).get("content") or ()]
         likelihood = sum(token["logprob"] for token in tokens) / len(tokens) if tokens else 0.0
-        text = " ".join("".join(piece["text"] for piece in own).split())  # people typed two spaces now and then
+        text = " ".join(
+            "".join(piece["text"] for piece in own).split()
+        )  # people typed two spaces now and then
         found.append(Candidate(text, {"likelihood": likelihood} if tokens else {}))
     return found
 

@@ -38,6 +38,21 @@ def test_a_pretrained_encoder_learns_which_reply_fits(tiny_bert: Path, talks: Pa
     assert "p_at_1" in (tmp_path / "run" / "README.md").read_text()
 
 
+def test_an_encoder_without_dropout_says_the_same_twice(tiny_bert: Path) -> None:
+    import torch
+
+    from heartfelt.models import encoder_matcher
+
+    ids, mask = torch.arange(6, 18)[None], torch.ones(1, 12, dtype=torch.long)
+    for dropout in (None, 0.0):
+        torch.manual_seed(0)
+        model, _ = encoder_matcher.build(
+            encoder_matcher.Settings(checkpoint=str(tiny_bert), dropout=dropout), {}, []
+        )
+        model.train()
+        assert torch.equal(model.contexts(ids, mask), model.contexts(ids, mask)) == (dropout == 0)
+
+
 @pytest.mark.parametrize("heads", [(), ("emotion",)])
 def test_the_papers_transformer_learns_from_scratch(
     heads: tuple[str, ...], talks: Path, tmp_path: Path
