@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import heartfelt
-from heartfelt.errors import HeartfeltError
+from heartfelt.errors import HeartfeltError, Terminated
 
 # group → command → where its click function lives. The functions do no work of their own: they read the
 # arguments, call the function that a notebook would call, and print what it returns.
@@ -143,8 +143,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit: 0 done, 1 done and something was found (check), 2 an error, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)  # so that what is half-written is removed then too
+    if sys.stdin is None:  # closed by the caller
+        sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115
     for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by the caller
+        if getattr(sys, stream) is None:
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: PTH123, SIM115
         if isinstance(getattr(sys, stream), io.TextIOWrapper):
             getattr(sys, stream).reconfigure(errors="replace")  # a terminal that knows no Arabic shows "?"
@@ -154,7 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+    raise Terminated
 
 
 def _run(arguments: list[str], show_traceback: bool) -> int:

@@ -22,6 +22,10 @@ class HeartfeltError(Exception):
     """The root of all errors that Heartfelt raises on purpose."""
 
 
+class Terminated(KeyboardInterrupt):
+    """The system asks the program to end (SIGTERM). Ctrl-C may mean less: this reply, not the talk."""
+
+
 class UnknownName(HeartfeltError):
     """A name that is not in a registry."""
 

@@ -260,10 +260,14 @@ def writing(path: Path, mode: str = "w", private: bool = False) -> Iterator[IO[A
 
     A link is followed. A pipe or device (/dev/stdout) is written to as it is.
     """
-    path = Path(path).resolve()
-    if path.is_dir():
+    try:
+        path = Path(path).resolve()
+        folder, special = path.is_dir(), path.exists() and not path.is_file()
+    except OSError as problem:  # a name too long, a folder that one may not look into
+        raise HeartfeltError(f"Cannot write {path}: {problem.strerror}") from None
+    if folder:
         raise HeartfeltError(f"{path} is a folder; name a file to write")
-    if path.exists() and not path.is_file():
+    if special:
         with path.open(mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
         return

@@ -55,6 +55,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
 
 
+def whole_sentences(text: str) -> str:
+    """A text that was cut off, up to its last sentence that ends; all of it where none does."""
+    told = sentences(text)
+    ends = [i for i, sentence in enumerate(told) if sentence.endswith((".", "!", "?", "…"))]
+    return " ".join(told[: ends[-1] + 1]) if ends else text
+
+
 def language_of(text: str) -> str:
     """ "ar" where most letters are Arabic, "en" elsewhere: the two that we speak."""
     letters = [char for char in text if char.isalpha()]

@@ -1,4 +1,4 @@
-"""The agent: guard → recognise → plan → know → respond → guard.
+"""The agent: guard → recognise → plan → respond → guard; and know, beside, for who asks why.
 
 It knows only the seams; what fills them is for others to say.
 
@@ -11,6 +11,7 @@ It knows only the seams; what fills them is for others to say.
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from time import perf_counter
 
 import msgspec
@@ -32,6 +33,7 @@ ONLY_ENGLISH = {
 
 
 EMPTY = Verdict("replace", ("reply: empty",))
+GUARD = "guard"  # who wrote what nobody else may say
 Know = Callable[[Dialogue], tuple[Concept, ...]]
 _AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
 
@@ -91,7 +93,7 @@ class Agent:
             )
             if heard:
                 heard(text)
-            return Reply(text, safety=verdict, model="none" if foreign else "guard", timings=clock.times)
+            return Reply(text, safety=verdict, model="none" if foreign else GUARD, timings=clock.times)
         with clock("recognise"):
             (felt,) = self.listener([dialogue])
         emotions = {emotion: 1.0} if emotion else felt.emotion
@@ -141,8 +143,11 @@ class Agent:
 
         if len(wishes) == 1:
             return say(0)
-        with ThreadPoolExecutor(len(wishes)) as pool:
-            return [candidate for found in pool.map(say, range(len(wishes))) for candidate in found]
+        with ThreadPoolExecutor(
+            len(wishes)
+        ) as pool:  # in this context: who waits for the reply waits for all parts
+            parts = [pool.submit(copy_context().run, say, place) for place in range(len(wishes))]
+            return [candidate for part in parts for candidate in part.result()]
 
     def _respond(
         self,
@@ -156,10 +161,12 @@ class Agent:
         heard: Callable[[str], None] | None,
     ) -> Reply:
         ranked: list[Candidate]
+        sent: Candidate | None
         if self.settings.candidates == 1 and heard and not self.pool:
             with clock("respond"):
                 text, refused = self._streamed(dialogue, wishes[0], heard)
-            ranked = [Candidate(text)] if text else []
+            sent = Candidate(text) if text else None
+            ranked = [sent] if sent else []
         else:
             with clock("respond"):
                 found = self._written(dialogue, wishes)
@@ -170,28 +177,32 @@ class Agent:
             with clock("rank"):
                 ranked = rank(self.listener, dialogue, plans, found, weights)
             with clock("guard"):
-                text, refused = self._fit_to_send(ranked)
-            if heard and text:
-                heard(text)
-        if not text:
-            text = self.guard.answer(dialogue, refused)
-            if heard:
-                heard(text)
+                sent, refused = self._fit_to_send(ranked)
+            if heard and sent:
+                heard(sent.text)
+        text, author = (
+            (sent.text, self._author(sent)) if sent else (self.guard.answer(dialogue, refused), GUARD)
+        )
+        if heard and not sent:
+            heard(text)
+        if refused.action != "pass":
+            verdict = Verdict(refused.action, (*verdict.reasons, *refused.reasons))
         return Reply(
-            text, emotions, plans, candidates=tuple(ranked),
-            safety=verdict if refused.action == "pass" else refused,
-            model=self.generator.name, timings=clock.times,
-        )  # fmt: skip
+            text, emotions, plans, candidates=tuple(ranked), safety=verdict, model=author, timings=clock.times
+        )
 
-    def _fit_to_send(self, ranked: list[Candidate]) -> tuple[str, Verdict]:
+    def _author(self, sent: Candidate) -> str:
+        return self.pool.name if self.pool and "match" in sent.scores else self.generator.name
+
+    def _fit_to_send(self, ranked: list[Candidate]) -> tuple[Candidate | None, Verdict]:
         """The best reply that the guard lets pass; or none, and why."""
         refused = EMPTY
         for candidate in ranked:
             judged = self.guard.check(candidate.text)
             if judged.action == "pass":
-                return candidate.text, judged
+                return candidate, judged
             refused = judged
-        return "", refused
+        return None, refused
 
     def _streamed(self, dialogue: Dialogue, wish: Wish, heard: Callable[[str], None]) -> tuple[str, Verdict]:
         """One reply, handed on sentence by sentence; it ends before a sentence that the guard keeps back."""

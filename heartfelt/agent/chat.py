@@ -9,7 +9,7 @@ import msgspec
 
 from heartfelt.agent.agent import Agent
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Reply, Turn
-from heartfelt.errors import BadData, InvalidValue, MissingData
+from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData
 from heartfelt.files import writing
 from heartfelt.text import language_of
 
@@ -69,7 +69,7 @@ class Chat:
             return
         if self.dialogue is not None:
             _write(self.kept, self.dialogue)
-        elif self.kept == history():  # ours to remove; a file that somebody named is not
+        else:  # all of it was taken back
             self.kept.unlink(missing_ok=True)
 
 
@@ -77,6 +77,20 @@ def history() -> Path:
     """Where the last talk in the terminal is kept, for its owner's eyes alone."""
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(state).expanduser() / "heartfelt" / "chat.jsonl"
+
+
+def put_aside(path: Path) -> None:
+    """A new talk begins: the one before stays as chat-before.jsonl (`heartfelt chat --talk` goes on with it)."""
+    if path.is_file():
+        path.replace(path.with_stem(f"{path.stem}-before"))
+
+
+def is_talk(path: Path) -> bool:
+    try:
+        load_talk(path)
+    except (HeartfeltError, OSError):
+        return False
+    return True
 
 
 def load_talk(path: Path) -> Dialogue:

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from heartfelt.agent.agent import Agent, Settings
-from heartfelt.agent.chat import Chat, history, load_talk
+from heartfelt.agent.chat import Chat, history, is_talk, load_talk, put_aside
 from heartfelt.agent.generator import Decoding
 from heartfelt.dialogue import Reply
-from heartfelt.errors import HeartfeltError, InvalidValue, UnknownName
+from heartfelt.errors import HeartfeltError, InvalidValue, Terminated, UnknownName
 from heartfelt.labels import EMOTIONS, INTENTS, LABELS
 from heartfelt.terminal import bar, console, printable
 
@@ -95,8 +95,8 @@ def reply(message: str | None, emotion: str | None, plan: str | None, as_json: b
 def chat(resume: bool, talk: Path | None, no_history: bool, **options: Any) -> None:
     """Talk. /why shows how the last answer came about; /help lists what else there is.
 
-    The talk is kept for --resume, readable by you alone. When standard input is no terminal, every line of it is a
-    message, and the replies are printed.
+    The talk is kept for --resume, readable by you alone; the one before it stays beside it. When standard input is no
+    terminal, every line of it is a message (or one of the commands that /help lists), and the replies are printed.
     """
     live = sys.stdin.isatty()
     if live:
@@ -105,6 +105,8 @@ def chat(resume: bool, talk: Path | None, no_history: bool, **options: Any) -> N
         sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     kept = None if no_history or not (live or talk) else talk or history()
     before = load_talk(talk or history()) if resume or (talk and talk.exists()) else None
+    if kept == history() and not before:
+        put_aside(kept)
     session = Session(Chat(load_agent(**options), before, kept), live)
     if live:
         session.welcome()
@@ -132,7 +134,9 @@ class Session:
         while True:
             try:
                 line = input("you › ") if self._live else _piped()
-            except (EOFError, KeyboardInterrupt):
+            except (EOFError, KeyboardInterrupt) as end:
+                if isinstance(end, Terminated) or (isinstance(end, KeyboardInterrupt) and not self._live):
+                    raise
                 break
             if line is None:
                 break
@@ -141,7 +145,9 @@ class Session:
             try:
                 if not self.take(line.strip()):
                     break
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stop:
+                if not self._live or isinstance(stop, Terminated):
+                    raise
                 self._show("\n(stopped; that message is not part of the talk)", "dim")
             except HeartfeltError as problem:
                 if not self._live:
@@ -150,10 +156,11 @@ class Session:
 
     def take(self, line: str) -> bool:
         """One line: a message, or a command. False ends the talk."""
-        if not line.startswith("/"):
-            self._answer(line)
-            return True
         name, _, rest = line.partition(" ")
+        # Through a pipe, what only looks like a command is a message; typed, "//" begins a message with a slash.
+        if not line.startswith("/") or line.startswith("//") or (name not in COMMANDS and not self._live):
+            self._answer(line.removeprefix("/") if line.startswith("//") else line)
+            return True
         if name not in COMMANDS:
             raise UnknownName("command", name, COMMANDS)
         return COMMANDS[name][1](self, rest.strip()) is not False
@@ -202,6 +209,8 @@ class Session:
             raise InvalidValue(f"There is no such place: {path}") from None
         if not target.name or "\0" in path:
             raise InvalidValue(f"There is no such place: {printable(path)}")
+        if target.is_file() and target != self.chat.kept and not is_talk(target):
+            raise InvalidValue(f"{target} is there, and is no saved talk: name another file")
         self.chat.save(target)
         self._show(f"(saved in {target})", "dim")
 
@@ -240,6 +249,8 @@ def explained(reply: Reply, top: int = 5) -> list[str]:
             if chance >= 0.01:
                 lines.append(f"{name:<6} {label:<13} {chance:>4.0%}  {bar(chance)}")
                 name = ""
+    for concept in reply.concepts:
+        lines.append(f"knows  {concept.keyword} {concept.relation} {concept.concept}  ({concept.score:.2f})")
     for number, candidate in enumerate(reply.candidates):
         counts = ", ".join(f"{count} {value:.2f}" for count, value in candidate.scores.items())
         sent = "→" if candidate.text == reply.text else " "

@@ -83,6 +83,10 @@ class Encoder:
                 logits[i], vectors[i] = row, vector
         return self._chances(np.array(logits)), np.array(vectors)
 
+    def reads_whole(self, text: str) -> bool:
+        """Or is some of it cut off?"""
+        return not self._tokenizer.encode(text + self.card.suffix).overflowing
+
     def _chances(self, logits: Array) -> dict[str, Array]:
         found, start = {}, 0
         for head, labels in self.card.heads.items():

@@ -105,15 +105,15 @@ def wanted() -> Callable[[], None]:
     return check
 
 
-def shortened(dialogue: Dialogue, size: int) -> Dialogue:
+def shortened(dialogue: Dialogue, size: int, around: int = 0) -> Dialogue:
     """The last turns of a dialogue that have at most so many bytes together; of a last turn that is longer, its end.
 
-    Bytes, because no tokenizer of ours makes more tokens than there are bytes.
+    Bytes, because no tokenizer of ours makes more tokens than there are bytes. around: what each turn takes besides.
     """
     kept: list[Turn] = []
     left = size
     for turn in reversed(dialogue.turns):
-        needed = len(turn.text.encode())
+        needed = len(turn.text.encode()) + around
         if needed > left:
             break
         kept.append(turn)

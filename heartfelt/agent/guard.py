@@ -15,7 +15,7 @@ from functools import cache
 from typing import Self
 
 from heartfelt.agent import helplines, private
-from heartfelt.agent.listen import shipped
+from heartfelt.agent.listen import as_dialogue, shipped
 from heartfelt.agent.patterns import FOLDER, Sheet, read_sheet
 from heartfelt.dialogue import Dialogue, Value, Verdict
 from heartfelt.text import language_of
@@ -59,6 +59,7 @@ class Guard:
         """May the person's last message be answered as usual? Earlier messages count: a crisis is not taken back."""
         if not self._on:
             return Verdict(reasons=(OFF,))
+        dialogue = as_dialogue(dialogue)
         *before, now = [turn.text for turn in dialogue.turns if turn.speaker == dialogue.speaker] or [""]
         crisis = [f"crisis: {reason}" for reason in self.crisis(now)]
         if not crisis:
@@ -107,16 +108,23 @@ class Guard:
         if not any(char.isalnum() for char in text):
             yield "reply: empty"
         yield from (f"reply: {reason}" for reason in sheet("reply").find(text))
-        yield from (f"toxicity: {reason}" for reason in sheet("toxicity").find(text))
-        known = {_bare(contact) for contact in helplines.load().contacts()}
-        if any(_bare(contact) not in known for contact in private.contacts(text)):
+        yield from (f"reply: toxicity ({reason})" for reason in sheet("toxicity").find(text))
+        known = {
+            form for contact in helplines.load().contacts() for form in (_number(contact), _link(contact))
+        }
+        if any(
+            (_link(one) if any(map(str.isalpha, one)) else _number(one)) not in known
+            for one in private.contacts(text)
+        ):
             yield "reply: contact data"
 
 
-def _bare(contact: str) -> str:
-    return private.digits(contact) or contact.lower().removeprefix("https://").removeprefix("www.").rstrip(
-        "/"
-    )
+def _number(contact: str) -> str:
+    return private.digits(contact)
+
+
+def _link(contact: str) -> str:
+    return contact.lower().removeprefix("https://").removeprefix("www.").rstrip("/")
 
 
 @cache

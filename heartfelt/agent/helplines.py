@@ -98,17 +98,14 @@ def _reach(line: Line, say: Mapping[str, str]) -> str:
 
 def country_of(locale: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The country's code in a locale: "en_GB.UTF-8" → "GB". None where a locale has none."""
-    if locale in ("en", "ar"):  # a language, which is spoken in many countries
+    named = locale or next((environment[name] for name in ENVIRONMENT if environment.get(name)), "")
+    if named in ("en", "ar"):  # a language, which is spoken in many countries
         return None
-    if locale:
-        named = locale.upper() if len(locale) == 2 else locale
-        named = "GB" if named == "UK" else named
-    else:
-        named = next((environment[name] for name in ENVIRONMENT if environment.get(name)), "")
-    found = re.fullmatch(r"(?:[a-z]{2,3}[_-](?:[A-Z][a-z]{3}[_-])?)?([A-Z]{2})(?:[.@].*)?", named)
+    found = re.fullmatch(r"(?:[a-z]{2,3}[_-](?:[a-z]{4}[_-])?)?([a-z]{2})(?:[.@].*)?", named, re.IGNORECASE)
     if locale and not found:
         raise InvalidValue(f"'{locale}' names no country; give one such as GB, or a locale such as en_GB")
-    return found[1] if found else None
+    country = found[1].upper() if found else None
+    return "GB" if country == "UK" else country
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,15 +21,15 @@ from heartfelt.agent.gate import Gate
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn, Value
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.labels import GROUPS, NEUTRAL
-from heartfelt.text import language_of, readable
+from heartfelt.text import language_of, readable, sentences
 
 WINDOW = 8  # turns of context, the most that ED's dialogues have
 SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
 # A last turn that by itself is small talk as surely as this changes the subject, whatever was told before. In 4 % of
 # ED valid's later contexts it would do so too.
 NEW_SUBJECT = 0.9
-_PART = 400  # characters that surely fit into the encoder's tokens
-_LONGEST = 2_000  # characters of a message in which a cry for help is heard
+_PART = 240  # characters that fit into the ear's 96 tokens, if they are words
+_LONGEST = 10_000  # characters of a message in which a cry for help is heard: as many as the patterns read
 CALM = 0.02  # below this chance of a crisis there surely is none
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
@@ -58,8 +58,9 @@ class Heard(Value, frozen=True):
 class Listener:
     """The shipped encoder, or another exported one, over dialogues."""
 
-    def __init__(self, folder: Path = SHIPPED / "encoder") -> None:
-        self._folder = folder
+    def __init__(self, folder: Path = SHIPPED / "encoder", ear: Path | None = SHIPPED / "ear") -> None:
+        """ear: who hears a crisis: one that has learned nothing else; None: the encoder itself, if it can."""
+        self._folder, self._ear_folder = folder, ear
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -71,8 +72,7 @@ class Listener:
 
     @cached_property
     def _ear(self) -> Encoder:
-        """Who hears a crisis: with the shipped encoder, one that has learned nothing else."""
-        return Encoder(SHIPPED / "ear") if self._folder == SHIPPED / "encoder" else self._encoder
+        return Encoder(self._ear_folder) if self._ear_folder else self._encoder
 
     def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]
@@ -123,9 +123,10 @@ class Listener:
         threshold = self.crisis_threshold
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
             return None
-        chances, _ = self._ear([[part] for part in _parts(text)])
-        chance = float(chances["crisis"][:, -1].max())
-        return True if chance >= threshold else False if chance < CALM else None
+        (heard,) = crisis_chances(self._ear, [text])
+        if heard.chance >= threshold:
+            return True
+        return False if heard.chance < CALM and heard.whole else None
 
     @property
     def crisis_threshold(self) -> float | None:
@@ -179,11 +180,34 @@ class Listener:
         return rows, _of_length_one(found)
 
 
+class Crisis(NamedTuple):
+    chance: float  # of what sounds most like a crisis in a message
+    whole: bool  # was all of it read?
+
+
+def crisis_chances(ear: Encoder, texts: Sequence[str]) -> list[Crisis]:
+    parts = [_parts(text) for text in texts]
+    chances, _ = ear([[part] for own in parts for part in own])
+    rows = iter(chances["crisis"][:, -1].tolist())
+    return [
+        Crisis(max(next(rows) for _ in own), len(text) <= _LONGEST and all(map(ear.reads_whole, own)))
+        for text, own in zip(texts, parts, strict=True)
+    ]
+
+
 def _parts(text: str) -> list[str]:
-    """A long message in overlapping parts that the encoder reads whole; of a very long one, its start and its end."""
+    """A message as the ear hears it: as a whole, and each of its sentences, for one that cries for help must not be
+    drowned by calm ones. What is long comes in overlapping parts; of what is very long, its start and its end."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
-    return [text[start : start + _PART] for start in range(0, max(1, len(text) - _PART // 4), 3 * _PART // 4)]
+    told = sentences(text)
+    return list(
+        dict.fromkeys(
+            piece[start : start + _PART]
+            for piece in (text, *(told if len(told) > 1 else ()))
+            for start in range(0, max(1, len(piece) - _PART // 4), 3 * _PART // 4)
+        )
+    )
 
 
 def _of_length_one(vectors: np.ndarray) -> np.ndarray:
@@ -203,9 +227,13 @@ def emotions(what: str | Dialogue) -> Heard:
 def as_dialogue(what: str | Dialogue) -> Dialogue:
     """A message, or a dialogue with roles: where it has none, whoever spoke last is the one to be heard."""
     if isinstance(what, Dialogue):
-        last = SPEAKER if what.speaker == SPEAKER else what.turns[-1].speaker
-        roles = {SPEAKER: SPEAKER, LISTENER: LISTENER} if last == SPEAKER else {last: SPEAKER}
-        turns = (Turn(roles.get(t.speaker, LISTENER), readable(t.text), t.label) for t in what.turns)
+        names = [turn.speaker for turn in reversed(what.turns) if turn.speaker != LISTENER]
+        if not names:
+            raise InvalidValue(f"In dialogue {what.id} only the listener speaks: there is nobody to hear")
+        heard = SPEAKER if SPEAKER in names else names[0]
+        turns = (
+            Turn(SPEAKER if t.speaker == heard else LISTENER, readable(t.text), t.label) for t in what.turns
+        )
         return msgspec.structs.replace(what, turns=tuple(turns))
     if not what.strip():
         raise InvalidValue("There is nothing to listen to: the message is empty")

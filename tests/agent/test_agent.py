@@ -243,6 +243,13 @@ def test_rank_dislikes_a_life_of_its_own(listener: Listener) -> None:
     assert [one.text for one in found] == ["you had a dog too", "i had a dog too"]
 
 
+def test_what_the_guard_says_is_the_guards_and_nobody_is_scolded(listener: Listener) -> None:
+    found = agent(listener, "Just kill yourself.").reply(SAD)
+    assert found.model == "guard"
+    assert found.safety.action == "replace"
+    assert "answer that in kind" not in found.text
+
+
 def test_rank_dislikes_what_is_said_to_anybody(listener: Listener) -> None:
     talk = Dialogue("x", (Turn("speaker", "my dog is ill"),))
     told = [Candidate("I'm so SORRY TO HEAR that."), Candidate("Oh no, poor thing!")]
@@ -297,7 +304,7 @@ def test_a_chat_goes_on_and_back(listener: Listener, tmp_path: Path) -> None:
     assert load_talk(kept).turns == talk.dialogue.turns[:2]
     assert again.undo()
     assert not again.undo()
-    assert kept.exists()  # somebody named it: not ours to remove
+    assert not kept.exists()  # what was taken back is not kept
     with pytest.raises(InvalidValue, match="Nothing has been said"):
         again.save(tmp_path / "x.jsonl")
     with pytest.raises(MissingData, match="no talk"):

@@ -81,6 +81,9 @@ def test_what_is_wrong_is_one_line(options: list[str]) -> None:
         assert done.returncode == 2
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+    typo = run("reply", SAD, *options[2:], "--backend", "localhost:9/v1#x")
+    assert typo.returncode == 2
+    assert "begins with http://" in typo.stderr
     gone = run("reply", SAD, *options[2:], "--backend", "http://127.0.0.1:9/v1#x")
     assert gone.returncode == 2
     assert "cannot be reached" in gone.stderr
@@ -95,6 +98,8 @@ def test_a_pipe_is_answered_line_by_line(options: list[str], tmp_path: Path) -> 
     assert "\nplan " in done.stdout
     assert "116 123" in done.stdout
     assert not list(tmp_path.iterdir())  # a pipe is not kept
+    odd = run("chat", *options, stdin="/shrug I am sad\n//why\n", home=tmp_path)
+    assert odd.stdout == "reply 2 to /shrug I am sad\nreply 4 to /why\n"
     assert "The guard is off" in run("chat", *options, "--no-guard", stdin=SAD).stderr
 
 

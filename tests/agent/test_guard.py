@@ -175,8 +175,8 @@ def test_who_asks_in_a_crisis_gets_both_answers(guard: Guard) -> None:
         ("I am a doctor, trust me.", "reply: claims to be a therapist or doctor"),
         ("أنا إنسان مثلك", "reply: claims to be human"),
         ("You should take two xanax.", "reply: dosage"),
-        ("Just kill yourself.", "toxicity: threat"),
-        ("Suck my dick.", "toxicity: sexual content"),
+        ("Just kill yourself.", "reply: toxicity (threat)"),
+        ("Suck my dick.", "reply: toxicity (sexual content)"),
         ("Call me at +1 212 555 0123!", "reply: contact data"),
         ("...", "reply: empty"),
         ("", "reply: empty"),
@@ -371,3 +371,46 @@ def test_false_alarms_on_what_people_say_on_any_other_day(guard: Guard, data: Pa
     ]
     alarms = sum(bool(guard.crisis(text)) for text in said)
     assert alarms / len(said) <= 0.005
+
+
+BLAND = "We went to the market and bought apples, then we cooked soup and watched the news until it was late."
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "My husband hit me again last night.",
+        "He is outside with a knife and trying to break in.",
+        "i bought enough pills so i never have to wake up again.",
+    ],
+)
+@pytest.mark.parametrize("place", ["before", "after", "both", "far"])
+def test_calm_talk_does_not_drown_a_cry_for_help(told: str, place: str) -> None:
+    guard = Guard("US")
+    around = {
+        "before": f"{BLAND} {told}",
+        "after": f"{told} {BLAND}",
+        "both": f"{BLAND} {told} {BLAND}",
+        "far": " ".join([BLAND] * 12 + [told] + [BLAND] * 12),
+    }
+    assert guard.crisis(told)
+    assert guard.crisis(around[place])
+
+
+def test_whoever_speaks_is_heard() -> None:
+    guard = Guard("US", ear=False)
+    for names in (
+        ("me", "listener", "me"),
+        ("user", "assistant", "user"),
+        ("speaker", "listener", "speaker"),
+    ):
+        turns = zip(names, ("hi", "Hello, how are you?", "I want to kill myself"), strict=True)
+        assert guard.hear(Dialogue("d", tuple(Turn(*turn) for turn in turns))).action == "refer", names
+    with pytest.raises(InvalidValue, match="only the listener speaks"):
+        guard.hear(Dialogue("d", (Turn("listener", "Hello"),)))
+
+
+def test_a_link_with_a_helplines_digits_is_no_helpline() -> None:
+    guard = Guard("US", ear=False)
+    assert guard.check("Look at www.win-116123-cash.com").reasons == ("reply: contact data",)
+    assert guard.check("You can call 116 123.").action == "pass"

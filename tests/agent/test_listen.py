@@ -62,7 +62,7 @@ def test_small_talk_after_a_sad_story_is_small_talk(
 
 
 def test_who_needs_help_is_heard_above_the_threshold(tiny_encoder: Path, tmp_path: Path) -> None:
-    listener = Listener(tiny_encoder)
+    listener = Listener(tiny_encoder, ear=None)
     assert listener.needs_help("so new so")
     assert not any(map(listener.needs_help, (SAD, HAPPY, PLAIN, "", "  ", "أنا بخير")))
     assert listener.needs_help(
@@ -73,7 +73,17 @@ def test_who_needs_help_is_heard_above_the_threshold(tiny_encoder: Path, tmp_pat
     card = json.loads((tmp_path / "without" / "encoder.json").read_text())
     del card["thresholds"]
     (tmp_path / "without" / "encoder.json").write_text(json.dumps(card))
-    assert not Listener(tmp_path / "without").needs_help("so new so")
+    assert not Listener(tmp_path / "without", ear=None).needs_help("so new so")
+
+
+def test_another_encoder_leaves_the_ear_where_it_is(tiny_encoder: Path) -> None:
+    assert Listener(tiny_encoder).needs_help("I want to kill myself tonight.")
+
+
+def test_what_was_not_read_whole_is_not_sure(tiny_encoder: Path) -> None:
+    listener = Listener(tiny_encoder)
+    assert listener.needs_help("It rained all day.") is False
+    assert listener.needs_help("It rained all day. " * 2000) is None
 
 
 def test_vectors_have_length_one(tiny_encoder: Path) -> None:

@@ -1,15 +1,17 @@
 """The real engine with the real base weights, where they have been pulled."""
 
+import _thread
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heartfelt.agent import load
 from heartfelt.agent.generator import Decoding, NotWanted, Wish, shortened, while_wanted
-from heartfelt.agent.llama import LlamaCpp, gguf_in
+from heartfelt.agent.llama import MARKS, LlamaCpp, TooLong, _candidates, gguf_in
 from heartfelt.agent.load import ADAPTER
 from heartfelt.dialogue import Dialogue, Turn
 from heartfelt.errors import HeartfeltError, MissingData
@@ -138,3 +140,40 @@ def test_it_stops_when_nobody_waits_or_the_hearer_has_had_enough(llama: LlamaCpp
     with while_wanted(still_wanted), pytest.raises(NotWanted):
         llama.say(HELLO, OPEN, 2, long)
     assert len(asked) == 5
+
+
+def test_ctrl_c_stops_it(llama: LlamaCpp) -> None:
+    """As Ctrl-C does: the main thread is interrupted while llama.cpp writes."""
+    pieces: list[str] = []
+
+    def interrupt(piece: str) -> None:
+        pieces.append(piece)
+        if len(pieces) == 2:
+            _thread.interrupt_main()
+
+    with pytest.raises(KeyboardInterrupt):
+        llama.stream(HELLO, OPEN, interrupt, Decoding(max_tokens=200, temperature=1.0, seed=3))
+    assert len(pieces) < 100
+    assert llama.say(HELLO, OPEN, 1, Decoding(max_tokens=4, temperature=0))  # and it answers again
+
+
+def piece(text: str, end: str | None = None, index: int = 0) -> dict[str, Any]:
+    said = {"content": [{"logprob": -1.0}]} if text else None
+    return {"index": index, "text": text, "logprobs": said, "finish_reason": end}
+
+
+def test_a_reply_that_is_cut_off_ends_with_a_sentence_or_is_none() -> None:
+    words = [piece(word) for word in ("Oh", " no", ".", " How", " old")]
+    assert _candidates([*words, piece("", "stop")], 60)[0].text == "Oh no. How old"
+    assert _candidates([*words, piece("", "length")], 5)[0].text == "Oh no."
+    assert _candidates([*words[3:], piece("", "length")], 2)[0].text == "How old"
+    with pytest.raises(TooLong):  # the window was full before five tokens were written
+        _candidates([*words[:3], piece("", "length")], 5)
+
+
+def test_a_history_that_fills_the_window_leaves_room_for_the_reply(llama: LlamaCpp) -> None:
+    turns = [Turn(("speaker", "listener")[i % 2], f"so it goes, number {i}.") for i in range(31)]
+    whole = llama.say(Dialogue("d", tuple(turns)), OPEN, 1, Decoding(max_tokens=60, temperature=0))
+    assert whole[0].text.endswith((".", "!", "?"))
+    kept = shortened(Dialogue("d", tuple(turns)), 3 * (256 - 60), MARKS)
+    assert 3 < len(kept.turns) < 12

@@ -1,5 +1,6 @@
 """An adapter put into its base weights: the sum of both, made once, and nothing half-made."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_the_sum_is_what_two_would_have_said(parts: tuple[Path, Path]) -> None:
     assert fields["tokenizer.ggml.tokens"] == ["a", "بـ"]
 
 
-def test_it_is_made_once_and_an_older_one_goes(parts: tuple[Path, Path], home: Path) -> None:
+def test_it_is_made_once_and_the_oldest_of_four_goes(parts: tuple[Path, Path], home: Path) -> None:
     base, beside = parts
     assert not is_merged(base, beside)
     whole = merged(base, beside)
@@ -54,9 +55,17 @@ def test_it_is_made_once_and_an_older_one_goes(parts: tuple[Path, Path], home: P
     assert whole.stem == "base+kind"
     written = whole.stat().st_mtime_ns
     assert merged(base, beside).stat().st_mtime_ns == written
-    newer = merged(base, adapter(beside, seed=2))
-    assert newer != whole
-    assert [path for path in (home / "weights" / "merged").rglob("*") if path.is_file()] == [newer]
+    newer = [whole]
+    for seed in (2, 3, 4):
+        os.utime(newer[-1], (seed, seed))  # one after the other
+        newer.append(merged(base, adapter(beside, seed=seed)))
+    left = {path for path in (home / "weights" / "merged").rglob("*") if path.is_file()}
+    assert left == set(newer[1:])
+
+
+def test_a_model_is_no_adapter(parts: tuple[Path, Path]) -> None:
+    with pytest.raises(BadData, match="not an adapter but a model of its own"):
+        merged(parts[0], parts[0])
 
 
 def test_an_adapter_for_other_weights_leaves_nothing(parts: tuple[Path, Path], home: Path) -> None:

