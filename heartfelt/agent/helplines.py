@@ -98,8 +98,10 @@ def _reach(line: Line, say: Mapping[str, str]) -> str:
 
 def country_of(locale: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The country's code in a locale: "en_GB.UTF-8" → "GB". None where a locale has none."""
-    named = locale or next((environment[name] for name in ENVIRONMENT if environment.get(name)), "")
-    if named in ("en", "ar"):  # a language, which is spoken in many countries
+    ours = locale or environment.get(ENVIRONMENT[0], "")
+    named = ours or next((environment[name] for name in ENVIRONMENT if environment.get(name)), "")
+    # In the system's own variables two letters alone are a language; and so are en and ar, whoever says them.
+    if named in ("en", "ar") or (not ours and len(named) == 2):
         return None
     found = re.fullmatch(r"(?:[a-z]{2,3}[_-](?:[a-z]{4}[_-])?)?([a-z]{2})(?:[.@].*)?", named, re.IGNORECASE)
     if locale and not found:

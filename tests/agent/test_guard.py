@@ -241,6 +241,9 @@ def test_helplines_by_locale_with_a_way_back() -> None:
     assert helplines.country_of("en_GB.UTF-8") == helplines.country_of("gb") == "GB"
     assert helplines.country_of(None, {"LANG": "de_DE.UTF-8"}) == "DE"
     assert helplines.country_of(None, {"LANG": "C.UTF-8"}) is None
+    assert helplines.country_of(None, {"LANG": "sv"}) is None  # Swedish, not El Salvador
+    for ours in ("UK", "gb", "en_UK", "en_gb.UTF-8"):
+        assert helplines.country_of(None, {"HEARTFELT_LOCALE": ours, "LANG": "de_DE"}) == "GB"
     assert "988" in lines.show("US", "suicide")
     assert "13 11 14" in lines.show("AU", "suicide")
     for unknown in ("ZZ", None):
