@@ -6,6 +6,7 @@
 'excited'
 """
 
+import math
 from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib import resources
@@ -30,6 +31,9 @@ SMALL_TALK = 0.5  # from this chance on, a message is answered plainly
 NEW_SUBJECT = 0.9
 _PART = 240  # characters that fit into the ear's 96 tokens, if they are words
 _LONGEST = 10_000  # characters of a message in which a cry for help is heard: as many as the patterns read
+ALONE = (
+    1.5  # what a sentence by itself must be surer, in logarithm of odds, chosen on ED valid's false alarms
+)
 CALM = 0.02  # below this chance of a crisis there surely is none
 HEADS = ("emotion", "label", "plan", "neutral")  # what an encoder must answer
 SHIPPED = Path(str(resources.files("heartfelt"))) / "assets"
@@ -123,10 +127,10 @@ class Listener:
         threshold = self.crisis_threshold
         if threshold is None or language_of(text[:_LONGEST]) != "en" or not text.strip():
             return None
-        (heard,) = crisis_chances(self._ear, [text])
+        heard = crisis(self._ear, text)
         if heard.chance >= threshold:
             return True
-        return False if heard.chance < CALM and heard.whole else None
+        return False if heard.most < CALM and heard.whole else None
 
     @property
     def crisis_threshold(self) -> float | None:
@@ -181,33 +185,36 @@ class Listener:
 
 
 class Crisis(NamedTuple):
-    chance: float  # of what sounds most like a crisis in a message
+    """What the ear hears in a message, and in each of its sentences: one that cries for help must not be drowned by
+    calm ones, but says less alone than a message does, so it has to be said more surely."""
+
+    chance: float
+    most: float  # of any part by itself
     whole: bool  # was all of it read?
 
 
-def crisis_chances(ear: Encoder, texts: Sequence[str]) -> list[Crisis]:
-    parts = [_parts(text) for text in texts]
-    chances, _ = ear([[part] for own in parts for part in own])
-    rows = iter(chances["crisis"][:, -1].tolist())
-    return [
-        Crisis(max(next(rows) for _ in own), len(text) <= _LONGEST and all(map(ear.reads_whole, own)))
-        for text, own in zip(texts, parts, strict=True)
-    ]
+def crisis(ear: Encoder, text: str) -> Crisis:
+    whole = len(text) <= _LONGEST
+    said = text if whole else f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+    parts = {part: ALONE for sentence in sentences(said) for part in _parts(sentence)}
+    parts |= dict.fromkeys(_parts(said), 0.0)  # a message of one sentence is a message
+    # One at a time: what eight bits make of a text hangs on the texts beside it.
+    chances = {part: float(ear([[part]])[0]["crisis"][0, -1]) for part in parts}
+    return Crisis(
+        max(_less_sure(chances[part], less) for part, less in parts.items()),
+        max(chances.values()),
+        whole and all(map(ear.reads_whole, parts)),
+    )
+
+
+def _less_sure(chance: float, less: float) -> float:
+    """A chance with so much taken off its logarithm of odds."""
+    return chance / (chance + (1 - chance) * math.exp(less))
 
 
 def _parts(text: str) -> list[str]:
-    """A message as the ear hears it: as a whole, and each of its sentences, for one that cries for help must not be
-    drowned by calm ones. What is long comes in overlapping parts; of what is very long, its start and its end."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
-    told = sentences(text)
-    return list(
-        dict.fromkeys(
-            piece[start : start + _PART]
-            for piece in (text, *(told if len(told) > 1 else ()))
-            for start in range(0, max(1, len(piece) - _PART // 4), 3 * _PART // 4)
-        )
-    )
+    """What is long in overlapping parts that the ear reads whole."""
+    return [text[start : start + _PART] for start in range(0, max(1, len(text) - _PART // 4), 3 * _PART // 4)]
 
 
 def _of_length_one(vectors: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card, Encoder
 from heartfelt.agent.guard import DOUBTFUL
-from heartfelt.agent.listen import CALM, WINDOW, crisis_chances
+from heartfelt.agent.listen import CALM, WINDOW, crisis
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models import MATCHERS, module_of
@@ -89,12 +89,13 @@ def balances(run: Run, data: Path | None) -> dict[str, tuple[float, ...]]:
 def crisis_threshold(encoder: Encoder, data: Path | None) -> float:
     """The lowest chance of a crisis that raises few enough false alarms among ED valid's speakers."""
     said = [text for _, text in speakers("valid", data)]
-    chances = np.array([heard.chance for heard in crisis_chances(encoder, said)])
+    heard = [crisis(encoder, text) for text in said]
+    chances = np.array([one.chance for one in heard])
     outright = [told_outright(text) for text in said]
     # As the guard does: a sure ear takes back what only sounds like abuse or danger.
     alarms = np.array(
-        [bool(reasons) and not (chance < CALM and DOUBTFUL.issuperset(reasons))
-         for reasons, chance in zip(outright, chances, strict=True)]
+        [bool(reasons) and not (one.most < CALM and DOUBTFUL.issuperset(reasons))
+         for reasons, one in zip(outright, heard, strict=True)]
     )  # fmt: skip
     allowed = max(0, int(FALSE_ALARMS * len(said)) - int(alarms.sum()))
     threshold = round(float(np.sort(chances[~alarms])[-allowed - 1]) + 1e-4, 4)
