@@ -351,7 +351,7 @@ def test_recall_on_the_messages_that_we_tuned_on(guard: Guard) -> None:
     assert len(alarms) <= 0.05 * no
 
 
-MISSED = pytest.mark.xfail(reason="recall is .92 and .84: docs/safety.md", strict=True, raises=AssertionError)
+MISSED = pytest.mark.xfail(reason="recall is .92 and .87: docs/safety.md", strict=True, raises=AssertionError)
 
 
 @pytest.mark.parametrize(
