@@ -64,8 +64,8 @@ def paper_page(name: str) -> str:
     paper = read_paper(name, place.recipes)
     page = [NOTE, f"# {paper.title}\n"]
     page.append(
-        f"`heartfelt reproduce {name}` prints these tables; `--missing` trains and measures what is not there. Ours are at "
-        "cpu scale: with 95 % intervals over dialogues, or mean and standard deviation over seeds.\n"
+        f"`heartfelt reproduce {name}` prints these tables; `--missing` trains and measures what is not there. Ours "
+        "are at cpu scale: with 95 % intervals over dialogues, or mean and standard deviation over seeds.\n"
     )
     page += [beside(paper, key, place, "cpu").markdown() for key in paper.tables]
     return "\n".join(page)
