@@ -127,13 +127,16 @@ def changed(runs: list[Run]) -> list[Run]:
 def test_what_cannot_be_averaged(first: Run, tiny_bert: Path, moods: Path, tmp_path: Path) -> None:
     engine.train(Recipe("situations", "naive_bayes"), tmp_path / "nb", moods)
     engine.train(learn(tiny_bert, STILL, str(first.folder)), tmp_path / "on", moods)
+    engine.train(learn(tiny_bert, STILL, str(tmp_path / "on")), tmp_path / "further", moods)
     for runs, message in (
         ([first], "two runs at the least"),
         ([first, first], "named 2 times"),
         ([first, Run(tmp_path / "nb")], "is another model"),
-        ([first, Run(tmp_path / "on")], "did not start from the same run"),
+        ([first, Run(tmp_path / "further")], "did not start from the same run"),
         ([Run(tmp_path / "nb"), first], "no weights that can be averaged"),
     ):
         with pytest.raises(InvalidValue, match=message):
             soup(runs, tmp_path / "soup", moods)
     assert not (tmp_path / "soup").exists()
+    # A run and the one that it started from lie close together.
+    assert soup([first, Run(tmp_path / "on")], tmp_path / "soup", moods)["averaged"]
