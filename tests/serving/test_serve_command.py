@@ -123,7 +123,7 @@ def test_what_cannot_be_served_is_said_in_a_line() -> None:
             (["--backend", "http://127.0.0.1:9/v1#x", "--sessions", "nosql://x"], "sqlite:///FILE"),
             (
                 ["--backend", "nowhere", "--another-backend", "http://127.0.0.1:9/v1"],
-                "not a finished run|joins a backend",
+                "There is nothing at nowhere|joins a backend",
             ),
         ):
             command = [sys.executable, "-m", "heartfelt", "serve", *options]
