@@ -41,6 +41,11 @@ COMMANDS: dict[str, dict[str, str]] = {
         "show": "heartfelt.agent.index_commands:show",
         "search": "heartfelt.agent.index_commands:search",
     },
+    "situations": {
+        "find": "heartfelt.agent.situation_commands:find",
+        "check": "heartfelt.agent.situation_commands:check",
+        "build": "heartfelt.agent.situation_commands:build",
+    },
     "knowledge": {
         "build": "heartfelt.knowledge.commands:build",
         "show": "heartfelt.knowledge.commands:show",
@@ -102,6 +107,7 @@ GROUPS = {
     "corpora": "Where dialogues come from: look at them, check them, convert them, fetch them.",
     "arabic": "Arabic text for models: one spelling, clitics cut off and put back.",
     "index": "Pools of replies, encoded once, for retrieval: build, show, search.",
+    "situations": "What the agent answers at once: situations that it knows, and your own.",
     "knowledge": "What words bring to mind: index ConceptNet, the VAD lexicon and word vectors.",
     "intents": "From a few hand-labelled turns to a training set for intents, as EmpatheticIntents and meed2 did.",
     "curate": "From subtitle files to a corpus of emotional dialogues, as meed2 describes it.",

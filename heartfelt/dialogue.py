@@ -137,6 +137,7 @@ class Candidate(Value, frozen=True):
 
     text: str
     scores: dict[str, float] = {}
+    about: str = ""  # the situation that it was written for, where it was written before
 
 
 class Verdict(Value, frozen=True):
@@ -173,7 +174,11 @@ class Reply(Value, frozen=True):
         if self.concepts:
             yield "knows", ", ".join(f"{one.keyword} {one.relation} {one.concept}" for one in self.concepts)
         if self.candidates:
-            yield "chosen", f"of {len(self.candidates)}, written by {self.model}"
+            about = next((one.about for one in self.candidates if one.text == self.text and one.about), "")
+            yield (
+                "chosen",
+                f"of {len(self.candidates)}, written by {self.model}" + (f" for: {about}" if about else ""),
+            )
 
     def _repr_html_(self) -> str:
         """In a notebook: the text, and the why in small print."""

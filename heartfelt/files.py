@@ -254,6 +254,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def cache_folder() -> Path:
+    """Where what can be fetched or made again is kept for this user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "heartfelt"
+
+
 @contextmanager
 def writing(path: Path, mode: str = "w", private: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that appears under its name only when it is whole; a private one is its owner's alone.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from random import Random
 from time import perf_counter
 
 import msgspec
@@ -21,6 +22,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue, shipped
 from heartfelt.agent.policy import SHIPPED, Policy
 from heartfelt.agent.rank import Weights, rank
+from heartfelt.agent.situations import Known
 from heartfelt.dialogue import Candidate, Concept, Dialogue, Reply, Verdict
 from heartfelt.errors import UnknownName
 from heartfelt.labels import EMOTIONS, LABELS
@@ -35,6 +37,9 @@ ONLY_ENGLISH = {
 EMPTY = Verdict("replace", ("reply: empty",))
 GUARD = "guard"  # who wrote what nobody else may say
 Know = Callable[[Dialogue], tuple[Concept, ...]]
+_TOKENS_A_WORD = 1.4  # about, with punctuation
+_LUCK = 0.1  # what luck adds to a found reply's total, times temperature
+
 _AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
 
 
@@ -56,8 +61,9 @@ class Agent:
         settings: Settings | None = None,
         pool: Generator | None = None,  # whose replies join the generator's
         know: Know | None = None,  # what a dialogue brings to mind
+        known: Known | None = None,  # situations whose replies are there already
     ) -> None:
-        self.generator, self.pool, self.know = generator, pool, know
+        self.generator, self.pool, self.know, self.known = generator, pool, know, known
         self.listener = listener or shipped()
         self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or SHIPPED
@@ -65,7 +71,9 @@ class Agent:
 
     def with_settings(self, settings: Settings) -> "Agent":
         """The same parts, told otherwise."""
-        return Agent(self.generator, self.listener, self.guard, self.policy, settings, self.pool, self.know)
+        return Agent(
+            self.generator, self.listener, self.guard, self.policy, settings, self.pool, self.know, self.known
+        )
 
     def reply(
         self,
@@ -104,7 +112,9 @@ class Agent:
         weights = self.settings.weights
         if plan:
             weights = msgspec.structs.replace(weights, plan=weights.asked)
-        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard)
+        with clock("find"):
+            found = self._found(known, plan)
+        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found)
         if not self.know:
             return reply
         with clock("know"):
@@ -159,23 +169,23 @@ class Agent:
         verdict: Verdict,
         clock: "Clock",
         heard: Callable[[str], None] | None,
+        found: list[Candidate],
     ) -> Reply:
+        """found: replies that are there already; where there are none, they are written."""
         ranked: list[Candidate]
         sent: Candidate | None
-        if self.settings.candidates == 1 and heard and not self.pool:
+        if not found and self.settings.candidates == 1 and heard and not self.pool:
             with clock("respond"):
                 text, refused = self._streamed(dialogue, wishes[0], heard)
             sent = Candidate(text) if text else None
             ranked = [sent] if sent else []
         else:
-            with clock("respond"):
-                found = self._written(dialogue, wishes)
-                if self.pool and dialogue.language in self.pool.languages:
-                    found += self.pool.say(
-                        dialogue, wishes[0], self.settings.retrieved, self.settings.decoding
-                    )
+            luck = self._luck() if found else None
+            if not found:
+                with clock("respond"):
+                    found = self._made(dialogue, wishes)
             with clock("rank"):
-                ranked = rank(self.listener, dialogue, plans, found, weights)
+                ranked = rank(self.listener, dialogue, plans, found, weights, luck)
             with clock("guard"):
                 sent, refused = self._fit_to_send(ranked)
             if heard and sent:
@@ -191,7 +201,29 @@ class Agent:
             text, emotions, plans, candidates=tuple(ranked), safety=verdict, model=author, timings=clock.times
         )
 
+    def _made(self, dialogue: Dialogue, wishes: list[Wish]) -> list[Candidate]:
+        """Replies written for this talk, and those of a pool."""
+        made = self._written(dialogue, wishes)
+        if self.pool and dialogue.language in self.pool.languages:
+            made += self.pool.say(dialogue, wishes[0], self.settings.retrieved, self.settings.decoding)
+        return made
+
+    def _found(self, dialogue: Dialogue, plan: str | None) -> list[Candidate]:
+        """Replies that are there already, as long as a written one may be."""
+        if not self.known or dialogue.language not in self.known.languages:
+            return []
+        longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
+        return [one for one in self.known.say(dialogue, plan) if len(one.text.split()) <= longest]
+
+    def _luck(self) -> Callable[[], float]:
+        """A written reply is another one each time; one that is there already should be, too."""
+        seed, temperature = self.settings.decoding.seed, self.settings.decoding.temperature
+        draw = Random(seed)
+        return lambda: _LUCK * temperature * draw.gauss(0.0, 1.0)
+
     def _author(self, sent: Candidate) -> str:
+        if self.known and "like" in sent.scores:
+            return self.known.name
         return self.pool.name if self.pool and "match" in sent.scores else self.generator.name
 
     def _fit_to_send(self, ranked: list[Candidate]) -> tuple[Candidate | None, Verdict]:

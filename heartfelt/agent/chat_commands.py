@@ -27,6 +27,9 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
         click.option("--reranker", type=_PATH, help="A cross_encoder's or jury's run that orders an index's replies."),
         click.option("--knowledge", type=_PATH, help="A folder of `heartfelt knowledge build`: the why has concepts."),
+        click.option("--situations", type=_PATH, help="A folder of your own situations and their replies; else, "
+                     "with the shipped model, Heartfelt's own."),
+        click.option("--no-situations", is_flag=True, help="Write every reply, even where one is known."),
         click.option("--encoder", type=_PATH, help="Another exported encoder than the shipped one."),
         click.option("--policy", type=_PATH, help="Steer what replies do by a policy file."),
         click.option("--locale", help="Where you are, for helplines (GB, en_US, ar_EG); else $LANG says."),
@@ -54,6 +57,8 @@ def load_agent(
     pool: Path | None,
     reranker: Path | None,
     knowledge: Path | None,
+    situations: Path | None,
+    no_situations: bool,
     **others: Any,
 ) -> Agent:
     from heartfelt.agent.load import load
@@ -63,7 +68,7 @@ def load_agent(
         print("The guard is off: nobody listens for a crisis, and replies are not checked.", file=sys.stderr)
     return load(
         backend, encoder=encoder, guard=not no_guard, locale=locale, policy=policy, pool=pool, reranker=reranker,
-        knowledge=knowledge, settings=settings, **others,
+        knowledge=knowledge, situations=situations, known=not no_situations, settings=settings, **others,
     )  # fmt: skip
 
 

@@ -62,9 +62,14 @@ class Heard(Value, frozen=True):
 class Listener:
     """The shipped encoder, or another exported one, over dialogues."""
 
-    def __init__(self, folder: Path = SHIPPED / "encoder", ear: Path | None = SHIPPED / "ear") -> None:
-        """ear: who hears a crisis: one that has learned nothing else; None: the encoder itself, if it can."""
-        self._folder, self._ear_folder = folder, ear
+    def __init__(
+        self,
+        folder: Path = SHIPPED / "encoder",
+        ear: Path | None = SHIPPED / "ear",
+        matcher: Path | None = None,
+    ) -> None:
+        """ear: who hears a crisis; matcher: who knows which reply fits. None: the encoder itself, if it can."""
+        self._folder, self._ear_folder, self._matcher_folder = folder, ear, matcher
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -77,6 +82,10 @@ class Listener:
     @cached_property
     def _ear(self) -> Encoder:
         return Encoder(self._ear_folder) if self._ear_folder else self._encoder
+
+    @cached_property
+    def _matcher(self) -> Encoder:
+        return Encoder(self._matcher_folder) if self._matcher_folder else self._encoder
 
     def __call__(self, dialogues: Sequence[Dialogue]) -> list[Heard]:
         arabic = [i for i, dialogue in enumerate(dialogues) if dialogue.language == "ar"]
@@ -159,7 +168,7 @@ class Listener:
     @property
     def fingerprint(self) -> str:
         """Of the model: vectors of two must not be mixed."""
-        return self._encoder.card.sha256
+        return self._matcher.card.sha256
 
     def contexts(self, talks: Sequence[Sequence[Turn]]) -> np.ndarray:
         """(talks, size): for retrieval, a vector of what was said."""
@@ -173,12 +182,14 @@ class Listener:
         self, texts: Sequence[Sequence[str]], side: Literal["context", "reply"] = "context"
     ) -> np.ndarray:
         """(texts, size): contexts or replies as vectors of length one: their product says how well they match."""
-        _, found = self._encoder(texts, side)
+        _, found = self._matcher(texts, side)
         return _of_length_one(found)
 
     def labels_and_vectors(self, texts: Sequence[str]) -> tuple[list[dict[str, float]], np.ndarray]:
-        """What each text by itself expresses or does (41 chances), and its vector, in one run of the encoder."""
+        """What each text by itself expresses or does (41 chances), and its vector."""
         chances, found = self._encoder([[text] for text in texts], "reply")
+        if self._matcher_folder:
+            found = self.replies(texts)
         names = self._encoder.card.heads["label"]
         rows = [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
         return rows, _of_length_one(found)
@@ -249,7 +260,7 @@ def as_dialogue(what: str | Dialogue) -> Dialogue:
 
 @cache
 def shipped() -> Listener:
-    return Listener()
+    return Listener(matcher=SHIPPED / "matcher")
 
 
 @cache

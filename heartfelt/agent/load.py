@@ -8,6 +8,7 @@ from heartfelt.agent.generator import Generator
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import SHIPPED, Listener, shipped
 from heartfelt.agent.policy import load as load_policy
+from heartfelt.agent.situations import Known
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import weights
 
@@ -26,6 +27,8 @@ def load(
     pool: Path | None = None,
     reranker: Path | None = None,
     knowledge: Path | None = None,
+    situations: Path | None = None,
+    known: bool = True,
     settings: Settings | None = None,
     slots: int = SLOTS,
     threads: int | None = None,
@@ -33,8 +36,10 @@ def load(
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
     backend writes. reranker: a cross-encoder's run that puts an index's replies in order. knowledge: a folder of
-    `heartfelt knowledge build`, whose concepts every reply then names. slots: replies that llama.cpp writes side by
-    side; threads: that it does so on. guard: False takes the guard away, and every reply says so."""
+    `heartfelt knowledge build`, whose concepts every reply then names. situations: a folder of your own, whose replies
+    are sent where a message is of their kind; with the shipped model Heartfelt's own are, unless known is False.
+    slots: replies that llama.cpp writes side by side; threads: that it does so on. guard: False takes the guard away,
+    and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
@@ -61,6 +66,7 @@ def load(
         settings,
         joining,
         know,
+        Known(shipped(), situations) if known and (situations or backend is None) else None,
     )
 
 

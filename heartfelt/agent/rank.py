@@ -1,7 +1,7 @@
 """Which of several replies to send: the one that fits what was said and does what was planned, not one for anybody."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -21,6 +21,7 @@ class Weights(Value, frozen=True):
     plan: float = 0.15  # log of the chance that what the reply does is what was planned
     asked: float = 0.6  # the same, where somebody asked for that plan
     likelihood: float = 0.2  # the generator's own mean log-probability a token
+    like: float = 1.0  # how like the message is to those that the reply was written for
     stock: float = (
         -0.2
     )  # does it say "sorry to hear that", as published systems say to a third of all messages?
@@ -36,8 +37,12 @@ def rank(
     plans: Mapping[str, float],
     candidates: Sequence[Candidate],
     weights: Weights | None = None,
+    luck: Callable[[], float] | None = None,
 ) -> list[Candidate]:
-    """The same candidates with their scores, the best first; of equal texts, one. plans: label → how wanted it is."""
+    """The same candidates with their scores, the best first; of equal texts, one.
+
+    plans: label → how wanted it is. luck: what it adds to each, so that good replies take turns.
+    """
     weights = weights or Weights()
     distinct = list(
         {candidate.text: candidate for candidate in reversed(candidates) if candidate.text.strip()}.values()
@@ -61,7 +66,8 @@ def rank(
         total = sum(
             getattr(weights, name) * scores[name] for name in weights.__struct_fields__ if name in scores
         )
-        scored.append(Candidate(candidate.text, {"total": total} | scores))
+        total += luck() if luck else 0.0
+        scored.append(Candidate(candidate.text, {"total": total} | scores, candidate.about))
     return sorted(scored, key=lambda candidate: -candidate.scores["total"])
 
 

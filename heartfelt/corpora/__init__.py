@@ -22,6 +22,7 @@ from heartfelt.corpora import (
     empathetic_dialogues,
     empathetic_intents,
     epitome,
+    heartfelt_situations,
     heartfelt_talks,
     newsgroups,
     own,
@@ -31,7 +32,7 @@ from heartfelt.corpora import (
 from heartfelt.corpora.corpus import Corpus
 from heartfelt.dialogue import Dialogue
 from heartfelt.errors import BadData, MissingData, UnknownName
-from heartfelt.files import Faults
+from heartfelt.files import Faults, cache_folder
 
 CORPORA: dict[str, Corpus] = {
     corpus.name: corpus
@@ -53,6 +54,7 @@ CORPORA: dict[str, Corpus] = {
         emotone.CORPUS,
         epitome.CORPUS,
         heartfelt_talks.CORPUS,
+        heartfelt_situations.CORPUS,
     )
 }
 
@@ -61,8 +63,7 @@ def data_folder(data: Path | str | None = None) -> Path:
     """Where the corpora lie: the argument, or $HEARTFELT_DATA, or the user's cache, where `pull` puts them."""
     if chosen := data or os.environ.get("HEARTFELT_DATA"):
         return Path(chosen).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser() / "heartfelt" / "data"
+    return cache_folder() / "data"
 
 
 def find(name: str) -> Corpus:

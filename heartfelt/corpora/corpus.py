@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
-from heartfelt.files import Faults
+from heartfelt.files import Faults, lines
 
 Reader = Callable[[Path, str, Faults], Iterator[Dialogue]]
 
@@ -75,3 +75,18 @@ def alternating(
     roles = (LISTENER, SPEAKER) if listener_opens else (SPEAKER, LISTENER)
     pairs = zip(texts, labels or [None] * len(texts), strict=True)
     return tuple(Turn(roles[i % 2], text, label) for i, (text, label) in enumerate(pairs))
+
+
+def blocks(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
+    """Lines between empty ones, with the number of the first."""
+    block: list[str] = []
+    first = 1
+    for number, line in lines(path, faults):
+        if line.strip():
+            first = first if block else number
+            block.append(line.strip())
+        elif block:
+            yield first, block
+            block = []
+    if block:
+        yield first, block

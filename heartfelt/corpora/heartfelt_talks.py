@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-from heartfelt.corpora.corpus import Corpus
+from heartfelt.corpora.corpus import Corpus, blocks
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
 from heartfelt.errors import MissingData
-from heartfelt.files import Faults, lines
+from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, INTENTS, NEUTRAL
 from heartfelt.text import normalized
 
@@ -29,7 +29,7 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
     if not paths:
         raise MissingData(f"There are no talks (.txt) in {folder}")
     for path in paths:
-        for number, talk in _talks(path, faults):
+        for number, talk in blocks(path, faults):
             found = _dialogues(f"{path.stem}-{number}", talk)
             if not found:
                 faults.add(
@@ -37,21 +37,6 @@ def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:
                 )
             elif (crc32(normalized(found[0].turns[0].text).encode()) % 10 == 0) == (split == "valid"):
                 yield from found
-
-
-def _talks(path: Path, faults: Faults) -> Iterator[tuple[int, list[str]]]:
-    """Blocks of lines between empty ones, each with the number of its first line."""
-    talk: list[str] = []
-    first = 1
-    for number, line in lines(path, faults):
-        if line.strip():
-            first = first if talk else number
-            talk.append(line.strip())
-        elif talk:
-            yield first, talk
-            talk = []
-    if talk:
-        yield first, talk
 
 
 def _dialogues(name: str, talk: list[str]) -> list[Dialogue]:
@@ -80,6 +65,8 @@ def _dialogues(name: str, talk: list[str]) -> list[Dialogue]:
     ]
 
 
+SHIPPED = Path(__file__).parents[1] / "assets" / "talks"
+
 CORPUS = Corpus(
     name="heartfelt_talks",
     about=__doc__,
@@ -88,5 +75,5 @@ CORPUS = Corpus(
     shows="*.txt",
     splits=("train", "valid"),
     labels=_LABELS,
-    shipped=Path(__file__).parents[1] / "assets" / "talks",
+    shipped=SHIPPED,
 )

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from heartfelt.errors import BadData, DownloadFailed, MissingData, UnknownName, need
-from heartfelt.files import sha256
+from heartfelt.files import cache_folder, sha256
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def weights_folder() -> Path:
     """Where pulled weights lie: $HEARTFELT_WEIGHTS, or the user's cache."""
     if chosen := os.environ.get("HEARTFELT_WEIGHTS"):
         return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "heartfelt" / "weights"
+    return cache_folder() / "weights"
 
 
 def find(name: str) -> str:

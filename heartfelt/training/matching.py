@@ -165,7 +165,8 @@ def encoder(settings: Any, tokenizer: Tokenizer, heads: Heads | None = None) -> 
 
     def encode(pair: Pair) -> dict[str, Any]:
         context = "\n".join(turn.text for turn in pair.context[-settings.window :])
-        groups = [seen.setdefault(same_key(text), len(seen)) for text in (pair.reply, context)]
+        alike = (pair.group, pair.group) if pair.group else (same_key(pair.reply), same_key(context))
+        groups = [seen.setdefault(key, len(seen)) for key in alike]
         groups[0] = groups[0] if pair.reply else NO_REPLY
         labels = [ids[head].get(pair.labels.get(head, ""), UNLABELLED) for head in ids]
         return {

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
 
 from heartfelt import corpora
+from heartfelt.corpora.heartfelt_situations import SHIPPED, situations
 from heartfelt.dialogue import Turn, examples
 from heartfelt.files import Faults
 from heartfelt.training.small_talk import daily_dialogues
@@ -22,6 +24,7 @@ class Pair(NamedTuple):
     context_label: str = ""  # what a classifier puts before each, as words (heartfelt/training/prepend.py)
     reply_label: str = ""
     concepts: str = ""  # what is known of the context: "fear <is a> panic; …"
+    group: str = ""  # pairs of one group are right for one another, too
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,43 @@ def _is_kept(item: Item) -> bool:
     return crc32(f"{item.dialogue} {item.text}".encode()) % 3 == 0
 
 
+def of_situations(split: str, data: Path | None) -> Iterator[Pair]:
+    """Our situations and talks beside half of ED's replies: which situation is somebody in, and what fits there?
+
+    Each situation's last message is kept for valid; scored on ED's replies.
+    """
+    if split == "train":
+        for pair in of_listeners(split, data):
+            if crc32(f"{pair.dialogue} {pair.turn}".encode()) % 2:
+                yield pair
+        for talk in corpora.load("heartfelt_talks", split):
+            for example in examples(talk, None):
+                labels = {"emotion": talk.emotion or ""}
+                yield Pair(talk.id, example.index, example.context, example.response.text, labels)
+    else:
+        yield from islice(of_listeners(split, data), 1000 if split == "valid" else None)
+    if split == "test":
+        return
+    for number, one in enumerate(situations(SHIPPED, Faults())):
+        kept = len(one.messages) - 1
+        for place, message in enumerate(one.messages):
+            if (place == kept) != (split == "valid"):
+                continue
+            for i in range(REPLIES_A_MESSAGE if split == "train" else 1):
+                reply = one.replies[(3 * place + i) % len(one.replies)]
+                labels = {"emotion": one.emotion or ""}
+                yield Pair(
+                    f"situation-{number}",
+                    10 * place + i,
+                    message,
+                    reply.text,
+                    labels,
+                    group=f"{number} {one.name}",
+                )
+
+
+REPLIES_A_MESSAGE = 4  # of a situation that are learned with each of its messages
+
 PAIRS: dict[str, PairTask] = {
     task.name: task
     for task in (
@@ -105,6 +145,7 @@ PAIRS: dict[str, PairTask] = {
             of_the_shipped_encoder,
             "listening",
         ),
+        PairTask("situation_pairs", "what fits somebody who is in a situation", of_situations, "contexts"),
         PairTask("answers", "what a listener says, and what it does", with_labels, "contexts"),
         PairTask("daily_pairs", "what is answered in DailyDialog", of_daily_talk),
         PairTask("reddit_pairs", "what is answered to a Reddit comment", of_reddit),

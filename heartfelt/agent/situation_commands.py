@@ -1,0 +1,68 @@
+"""The commands `heartfelt situations …`: what the agent answers at once, and your own to add."""
+
+from pathlib import Path
+
+import click
+
+from heartfelt.dialogue import SPEAKER, Turn
+from heartfelt.errors import BadData, InvalidValue
+from heartfelt.files import Faults
+from heartfelt.terminal import console, printable
+from heartfelt.text import readable
+
+_FOLDER = click.Path(path_type=Path)
+_SHOWN = 20  # faults
+
+
+@click.command()
+@click.argument("message")
+@click.option("--folder", type=_FOLDER, help="Your own situations; else those that come with Heartfelt.")
+@click.option("--count", type=click.IntRange(1, 50), default=3, show_default=True, help="So many situations.")
+def find(message: str, folder: Path | None, count: int) -> None:
+    """Show which situations a MESSAGE is taken for, and what could be answered."""
+    from heartfelt.agent.listen import shipped
+    from heartfelt.agent.situations import Known
+
+    if not message.strip():
+        raise InvalidValue("There is nothing to look for: the message is empty")
+    found = Known(shipped(), folder).find([Turn(SPEAKER, readable(message.strip()))], count)
+    out = console()
+    if not found:
+        out.print("No situation is near enough: the agent writes its reply itself.")
+    for situation, like in found:
+        out.print(f"{like:.2f}  {printable(situation.name)}", style="bold", soft_wrap=True)
+        for reply in situation.replies:
+            out.print(f"      {reply.label:<14}{printable(reply.text)}", soft_wrap=True)
+
+
+@click.command()
+@click.argument("folder", type=_FOLDER)
+def check(folder: Path) -> None:
+    """Read a FOLDER of situations (.txt) whole, and list what is wrong with it."""
+    from heartfelt.agent.guard import Guard
+    from heartfelt.corpora.heartfelt_situations import situations
+
+    faults, guard = Faults(), Guard(ear=False)
+    found = list(situations(folder, faults))
+    problems = [str(fault) for fault in faults.first]
+    held = [r.text for one in found for r in one.replies if guard.check(r.text).action != "pass"]
+    problems += [f"the guard would not send: {printable(text)}" for text in held]
+    messages, replies = sum(len(one.messages) for one in found), sum(len(one.replies) for one in found)
+    click.echo(f"{len(found):,} situations, {messages:,} messages, {replies:,} replies")
+    if problems:
+        more = f"; and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
+        raise BadData("; ".join(problems[:_SHOWN]) + more)
+
+
+@click.command()
+@click.argument("folder", type=_FOLDER)
+def build(folder: Path) -> None:
+    """Write what a FOLDER's messages mean beside them (vectors.npz), so that nobody waits for it at a first start."""
+    from heartfelt.agent.listen import shipped
+    from heartfelt.agent.situations import VECTORS, Known
+    from heartfelt.corpora.heartfelt_situations import SHIPPED
+
+    ours = folder.resolve() == SHIPPED.resolve()
+    known = Known(shipped(), None if ours else folder)
+    known.keep(folder)
+    click.echo(f"{len(known):,} messages in {folder / VECTORS}")

@@ -1,0 +1,178 @@
+"""Replies that are there already: which situation a message is of, and what may then be said."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from heartfelt.agent import situations
+from heartfelt.agent.agent import Agent, Settings
+from heartfelt.agent.generator import Decoding
+from heartfelt.agent.guard import Guard
+from heartfelt.agent.listen import Listener, as_dialogue
+from heartfelt.agent.situation_commands import check, find
+from heartfelt.agent.situations import VECTORS, Known
+from heartfelt.corpora.heartfelt_situations import SHIPPED
+from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
+from heartfelt.errors import BadData, MissingData
+from tests.agent.test_agent import HAPPY, PLAIN, SAD, Says
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
+
+OWN = f"""@ sad | a dog has died
+> {SAD}
+> {SAD} today
+= [sympathizing] i am so sorry .
+= [questioning] what did you say to the dog ?
+
+@ joyful | a game was won
+> {HAPPY}
+= [questioning] what did you win today ?
+
+@ sad | they tell more of the dog
+< what did you say ?
+> {SAD} today
+= [wishing] i wish you a new dog .
+"""
+
+
+@pytest.fixture(scope="module")
+def listener(tiny_encoder: Path) -> Listener:
+    return Listener(tiny_encoder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "dogs.txt").write_text(OWN, encoding="utf-8")
+    return tmp_path / "mine"
+
+
+@pytest.fixture
+def known(listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Known:
+    monkeypatch.setattr(situations, "ALIKE", 0.9)  # the tiny encoder finds all texts rather alike
+    monkeypatch.setattr(situations, "ANSWERS_ALIKE", 0.9)
+    return Known(listener, folder)
+
+
+def talk(*texts: str) -> Dialogue:
+    sides = (SPEAKER, LISTENER) * len(texts)
+    return Dialogue("talk", tuple(Turn(side, text) for side, text in zip(sides, texts, strict=False)))
+
+
+def test_a_message_finds_its_situation(known: Known) -> None:
+    found = known.say(as_dialogue(SAD))
+    assert {one.text for one in found} == {"i am so sorry .", "what did you say to the dog ?"}
+    assert all(one.about == "a dog has died" and one.scores["like"] > 0.99 for one in found)
+    assert not known.say(as_dialogue(PLAIN))
+
+
+def test_only_what_was_asked_for_and_nothing_twice(known: Known) -> None:
+    asked = known.say(as_dialogue(SAD), "questioning")
+    assert [one.text for one in asked] == ["what did you say to the dog ?"]
+    assert not known.say(as_dialogue(SAD), "wishing")
+    again = known.say(talk(SAD, "I am so sorry!", SAD))
+    assert "i am so sorry ." not in {one.text for one in again}
+
+
+def test_an_answer_within_a_talk_is_found_by_what_it_answers(known: Known) -> None:
+    found = known.say(talk(HAPPY, "what did you say ?", f"{SAD} today"))
+    assert "i wish you a new dog ." in {one.text for one in found}
+
+
+def test_details_of_somebody_else_are_not_said(listener: Listener, known: Known) -> None:
+    """Of a situation with one message a reply may take up only what was told here too."""
+    won = next(one for one in known.situations if one.name == "a game was won")
+    assert known._details(won, "three games !") == {"three"}
+    known.__dict__["_counts"] = dict.fromkeys("so happy i won the game am".split(), 0)
+    assert known._details(won, "what a game , you won") == {"game", "won"}
+    died = next(one for one in known.situations if one.name == "a dog has died")
+    assert not known._details(died, "three dogs died")  # written for several
+
+
+def test_the_agent_sends_what_it_knows_and_writes_the_rest(listener: Listener, known: Known) -> None:
+    says = Says("what is new ?")
+    agent = Agent(says, listener, Guard("GB", ear=False), known=known)
+    reply = agent.reply(SAD)
+    assert reply.text in ("i am so sorry .", "what did you say to the dog ?")
+    assert (reply.model, says.asked) == ("heartfelt-situations", [])
+    assert "written by heartfelt-situations for: a dog has died" in reply.why
+    assert agent.reply(PLAIN).model == "says"
+    assert agent.reply(SAD, plan="wishing").model == "says"  # nothing known does that
+    heard: list[str] = []
+    streaming = agent.with_settings(Settings(candidates=1))
+    assert streaming.reply(SAD, heard=heard.append).text == "".join(heard)
+
+
+def test_a_seed_chooses_and_luck_varies(listener: Listener, known: Known) -> None:
+    def said(seed: int, temperature: float = 2.0) -> str:
+        settings = Settings(decoding=Decoding(seed=seed, temperature=temperature))
+        return (
+            Agent(Says("-"), listener, Guard("GB", ear=False), settings=settings, known=known).reply(SAD).text
+        )
+
+    assert said(3) == said(3)
+    assert len({said(seed) for seed in range(20)}) == 2
+    assert len({said(seed, 0.0) for seed in range(20)}) == 1
+
+
+def test_a_reply_that_is_asked_to_be_short_is_short(listener: Listener, known: Known) -> None:
+    settings = Settings(decoding=Decoding(max_tokens=8))
+    agent = Agent(Says("oh"), listener, Guard("GB", ear=False), settings=settings, known=known)
+    assert {agent.reply(SAD).text for _ in range(5)} == {"i am so sorry ."}
+
+
+def test_vectors_are_made_once(
+    known: Known, listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = known._vectors
+    monkeypatch.setattr(listener, "contexts", None)  # from now on, whoever makes them fails
+    assert np.abs(Known(listener, folder)._vectors - here).max() < 0.01
+    monkeypatch.undo()
+    known.keep(folder)
+    assert (folder / VECTORS).is_file()
+    (folder / "more.txt").write_text("@ - | hello\n> hello\n= [neutral] hello .\n")
+    assert len(Known(listener, folder)._vectors) == len(here) + 1  # what was kept is of other messages
+    (folder / VECTORS).write_bytes(b"broken")
+    assert len(Known(listener, folder)._vectors) == len(here) + 1
+
+
+def test_a_broken_file_is_told_whole(tmp_path: Path) -> None:
+    run = CliRunner()
+    (tmp_path / "bad.txt").write_text(
+        "@ sad | no replies\n> hello\n\n@ glad | no emotion\n> a\n= [wishing] b\n"
+    )
+    found = run.invoke(check, [str(tmp_path)])
+    assert isinstance(found.exception, BadData) and found.output.startswith("0 situations")
+    assert "bad.txt:1:" in str(found.exception) and "bad.txt:4:" in str(found.exception)
+    (tmp_path / "bad.txt").write_text(
+        "@ sad | it claims to be one\n> hello\n= [neutral] I am a human therapist.\n"
+    )
+    assert "the guard would not send" in str(run.invoke(check, [str(tmp_path)]).exception)
+    with pytest.raises(MissingData, match="no situations"):
+        list(situations.own(tmp_path / "nothing"))
+
+
+def test_the_shipped_situations_are_sound() -> None:
+    """Nobody is told the same in two situations; the guard lets all pass; the vectors are those of these messages."""
+    ours = tuple(situations.own(SHIPPED))
+    texts = [reply.text for one in ours for reply in one.replies]
+    assert len(texts) == len(set(texts)) > 7000
+    guard = Guard("GB", ear=False)
+    assert not [text for text in texts if guard.check(text).action != "pass"]
+    assert not [text for text in texts if "sorry to hear" in text.lower()]
+
+
+def test_the_shipped_vectors_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heartfelt.agent.listen import shipped
+
+    monkeypatch.setattr(Listener, "contexts", None)
+    assert len(Known(shipped())._vectors) == len(Known(shipped()))
+
+
+def test_find_shows_what_could_be_said() -> None:
+    run = CliRunner()
+    shown = run.invoke(find, ["We had to put our old dog to sleep this morning."])
+    assert shown.exit_code == 0 and "sympathizing" in shown.output
+    assert "writes its reply itself" in run.invoke(find, ["zxcv qwer uiop"]).output
