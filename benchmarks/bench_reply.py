@@ -29,7 +29,7 @@ def agent(candidates: int) -> Callable[[str], int]:
     from heartfelt.agent.load import load
 
     settings = Settings(candidates, Decoding(max_tokens=TOKENS, seed=1))
-    made = load(settings=settings)
+    made = load(settings=settings, known=False)  # that it writes is what is measured
 
     def reply(message: str) -> int:
         return sum(len(candidate.text.split()) for candidate in made.reply(message).candidates)

@@ -37,7 +37,7 @@ ONLY_ENGLISH = {
 EMPTY = Verdict("replace", ("reply: empty",))
 GUARD = "guard"  # who wrote what nobody else may say
 Know = Callable[[Dialogue], tuple[Concept, ...]]
-_TOKENS_A_WORD = 1.4  # about, with punctuation
+_TOKENS_A_WORD = 2.0  # or fewer, with punctuation, in nearly all replies
 _LUCK = 0.1  # what luck adds to a found reply's total, times temperature
 
 _AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
@@ -68,6 +68,12 @@ class Agent:
         self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or SHIPPED
         self.settings = settings or Settings()
+
+    @property
+    def name(self) -> str:
+        """Of all who may answer."""
+        known = f"{self.known.name} ({len(self.known):,}), " if self.known else ""
+        return known + self.generator.name
 
     def with_settings(self, settings: Settings) -> "Agent":
         """The same parts, told otherwise."""
@@ -113,7 +119,7 @@ class Agent:
         if plan:
             weights = msgspec.structs.replace(weights, plan=weights.asked)
         with clock("find"):
-            found = self._found(known, plan)
+            found = self._found(known, plans, emotion, felt)
         reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found)
         if not self.know:
             return reply
@@ -208,12 +214,19 @@ class Agent:
             made += self.pool.say(dialogue, wishes[0], self.settings.retrieved, self.settings.decoding)
         return made
 
-    def _found(self, dialogue: Dialogue, plan: str | None) -> list[Candidate]:
+    def _found(
+        self, dialogue: Dialogue, plans: dict[str, float], emotion: str | None, felt: Heard
+    ) -> list[Candidate]:
         """Replies that are there already, as long as a written one may be."""
         if not self.known or dialogue.language not in self.known.languages:
             return []
         longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
-        return [one for one in self.known.say(dialogue, plan) if len(one.text.split()) <= longest]
+        found = self.known.say(dialogue, plans, emotion, None if emotion else felt)
+        return [
+            one
+            for one in found
+            if len(one.text.split()) <= longest and self.guard.check(one.text).action == "pass"
+        ]
 
     def _luck(self) -> Callable[[], float]:
         """A written reply is another one each time; one that is there already should be, too."""

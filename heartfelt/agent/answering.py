@@ -159,7 +159,7 @@ class AnswererRun:
         if not getattr(self._settings, "labelled", False) or not silent:
             return turns
         listener = self._listener or shipped()
-        rows = listener.labels_and_vectors(silent)[0]
+        rows = listener.labels(silent)
         named = {text: max(row, key=lambda label: row[label]) for text, row in zip(silent, rows, strict=True)}
         return [turn if turn.label else Turn(turn.speaker, turn.text, named[turn.text]) for turn in turns]
 

@@ -17,6 +17,7 @@ from heartfelt.labels import EMOTIONS, INTENTS, LABELS
 from heartfelt.terminal import bar, console, printable
 
 _PATH = click.Path(path_type=Path)
+_SHOWN = 8  # candidates, the best
 
 
 def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,10 +257,11 @@ def explained(reply: Reply, top: int = 5) -> list[str]:
                 name = ""
     for concept in reply.concepts:
         lines.append(f"knows  {concept.keyword} {concept.relation} {concept.concept}  ({concept.score:.2f})")
-    for number, candidate in enumerate(reply.candidates):
+    for number, candidate in enumerate(reply.candidates[:_SHOWN]):
         counts = ", ".join(f"{count} {value:.2f}" for count, value in candidate.scores.items())
         sent = "→" if candidate.text == reply.text else " "
-        lines.append(f"{sent} {number + 1}. {candidate.text}" + (f"  ({counts})" if counts else ""))
+        about = f"  [{candidate.about}]" if candidate.about else ""
+        lines.append(f"{sent} {number + 1}. {candidate.text}{about}" + (f"  ({counts})" if counts else ""))
     seconds = ", ".join(f"{stage} {time:.2f} s" for stage, time in reply.timings.items())
     lines.append(f"by {reply.model}; {seconds}")
     return lines

@@ -163,7 +163,9 @@ class Listener:
 
     @property
     def name(self) -> str:
-        return "heartfelt-encoder" if self._folder == SHIPPED / "encoder" else self._folder.name
+        """Of what makes vectors."""
+        folder = self._matcher_folder or self._folder
+        return f"heartfelt-{folder.name}" if folder.parent == SHIPPED else folder.name
 
     @property
     def fingerprint(self) -> str:
@@ -185,14 +187,11 @@ class Listener:
         _, found = self._matcher(texts, side)
         return _of_length_one(found)
 
-    def labels_and_vectors(self, texts: Sequence[str]) -> tuple[list[dict[str, float]], np.ndarray]:
-        """What each text by itself expresses or does (41 chances), and its vector."""
-        chances, found = self._encoder([[text] for text in texts], "reply")
-        if self._matcher_folder:
-            found = self.replies(texts)
+    def labels(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """What each text by itself expresses or does: 41 chances."""
+        chances, _ = self._encoder([[text] for text in texts], "reply")
         names = self._encoder.card.heads["label"]
-        rows = [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
-        return rows, _of_length_one(found)
+        return [dict(zip(names, row.tolist(), strict=True)) for row in chances["label"]]
 
 
 class Crisis(NamedTuple):

@@ -66,8 +66,14 @@ def load(
         settings,
         joining,
         know,
-        Known(shipped(), situations) if known and (situations or backend is None) else None,
+        _known(situations) if known and (situations or backend is None) else None,
     )
+
+
+def _known(folder: Path | None) -> Known:
+    known = Known(shipped(), folder) if folder else Known(shipped())
+    known.prepare()
+    return known
 
 
 def generator(

@@ -51,7 +51,7 @@ def answer(
     }
     header = Header(
         system, corpus, split, language=dialogues[0].language if dialogues else "en",
-        source=agent.generator.name, decoding=msgspec.json.encode(agent.settings).decode(),
+        source=agent.name, decoding=msgspec.json.encode(agent.settings).decode(),
         note=", ".join(f"{name} {value}" for name, value in sorted(chosen.items())),
     )  # fmt: skip
     with counting(f"{system} answers") as step:

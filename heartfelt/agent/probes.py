@@ -66,5 +66,4 @@ def small_talk(agent: Agent, prompts: Sequence[Dialogue]) -> list[Plain]:
 
 def _labels(agent: Agent, texts: Sequence[str]) -> list[str]:
     """What each text, by itself, does most likely."""
-    chances, _ = agent.listener.labels_and_vectors(texts)
-    return [max(row, key=lambda label: row[label]) for row in chances]
+    return [max(row, key=lambda label: row[label]) for row in agent.listener.labels(texts)]

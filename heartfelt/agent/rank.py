@@ -51,8 +51,8 @@ def rank(
         return []
     texts = [candidate.text for candidate in distinct]
     context = [turn.text for turn in dialogue.turns[-WINDOW:]]
-    chances, replies = listener.labels_and_vectors(texts)
-    fits = _fit(listener, context, replies)
+    chances = listener.labels(texts)
+    fits = _fit(listener, context, listener.replies(texts))
     known = [one.scores["likelihood"] for one in distinct if "likelihood" in one.scores]
     usual = {"likelihood": sum(known) / len(known)} if known else {}  # of a reply that nobody wrote just now
     scored = []

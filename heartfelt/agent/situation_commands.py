@@ -4,11 +4,9 @@ from pathlib import Path
 
 import click
 
-from heartfelt.dialogue import SPEAKER, Turn
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.files import Faults
 from heartfelt.terminal import console, printable
-from heartfelt.text import readable
 
 _FOLDER = click.Path(path_type=Path)
 _SHOWN = 20  # faults
@@ -20,12 +18,14 @@ _SHOWN = 20  # faults
 @click.option("--count", type=click.IntRange(1, 50), default=3, show_default=True, help="So many situations.")
 def find(message: str, folder: Path | None, count: int) -> None:
     """Show which situations a MESSAGE is taken for, and what could be answered."""
-    from heartfelt.agent.listen import shipped
+    from heartfelt.agent.listen import as_dialogue, shipped
     from heartfelt.agent.situations import Known
 
     if not message.strip():
         raise InvalidValue("There is nothing to look for: the message is empty")
-    found = Known(shipped(), folder).find([Turn(SPEAKER, readable(message.strip()))], count)
+    known = Known(shipped(), folder) if folder else Known(shipped())
+    said = as_dialogue(message)
+    found = known.find(said.turns, shipped()([said])[0], count)
     out = console()
     if not found:
         out.print("No situation is near enough: the agent writes its reply itself.")
@@ -59,10 +59,7 @@ def check(folder: Path) -> None:
 def build(folder: Path) -> None:
     """Write what a FOLDER's messages mean beside them (vectors.npz), so that nobody waits for it at a first start."""
     from heartfelt.agent.listen import shipped
-    from heartfelt.agent.situations import VECTORS, Known
-    from heartfelt.corpora.heartfelt_situations import SHIPPED
+    from heartfelt.agent.situations import Known
 
-    ours = folder.resolve() == SHIPPED.resolve()
-    known = Known(shipped(), None if ours else folder)
-    known.keep(folder)
-    click.echo(f"{len(known):,} messages in {folder / VECTORS}")
+    known = Known(shipped(), folder)
+    click.echo(f"{len(known):,} situations in {known.keep()}")

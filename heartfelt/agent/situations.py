@@ -6,9 +6,8 @@ holds them (`heartfelt corpora describe heartfelt_situations` says how they are 
 """
 
 import hashlib
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -17,25 +16,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.agent.listen import Listener
-from heartfelt.corpora import heartfelt_situations, heartfelt_talks
-from heartfelt.corpora.heartfelt_situations import Situation
-from heartfelt.dialogue import LISTENER, Candidate, Dialogue, Turn, examples
+from heartfelt.agent.listen import Heard, Listener
+from heartfelt.corpora.heartfelt_situations import SHIPPED, Situation, situations
+from heartfelt.dialogue import LISTENER, Candidate, Dialogue, Turn
 from heartfelt.errors import HeartfeltError
 from heartfelt.files import Faults, cache_folder, writing
+from heartfelt.labels import GROUPS
 from heartfelt.text import same_key, words
 
 NEAREST = 3  # situations whose replies are considered
-NEAR = 0.06  # a further situation may be so much less like the message than the first one
-ALIKE = 0.70  # from this likeness on a message is taken to be of a situation's kind
-ANSWERS_ALIKE = 0.75  # the same for an answer within a talk, which by its nature says less
-COMMON = 1 / 500  # a word in more than this share of situations is nobody's detail
+NEAR = 0.05  # a further situation may be so much less like the message than the first one
+MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
+ALIKE = 0.40  # from this likeness on a message is taken to be of a situation's kind
+ANSWERS_ALIKE = 0.50  # the same for an answer within a talk, read with what it answers
+NEW_SUBJECT = 5  # words: what is shorter, within a talk, answers; it does not open another subject
 VECTORS = "vectors.npz"
 
 
 class Found(NamedTuple):
     situation: Situation
-    like: float  # to the one of its messages that is most like what was written
+    like: float
 
 
 class Known:
@@ -44,46 +44,52 @@ class Known:
     name = "heartfelt-situations"
     languages = ("en",)  # that the matcher reads
 
-    def __init__(self, listener: Listener, folder: Path | None = None) -> None:
-        """folder: of your own situations; else those that come with Heartfelt, and its talks."""
-        self._listener = listener
-        self.situations = tuple(own(folder) if folder else shipped())
-        self._kept_in = folder or heartfelt_situations.SHIPPED
-        ordered = sorted(
-            ((message, one) for one in self.situations for message in one.messages),
-            key=lambda key: len(key[0]) > 1,
-        )  # openings, then answers to something the listener said
-        self._messages = [message for message, _ in ordered]
-        self._of = [one for _, one in ordered]
-        self._openings = sum(len(message) == 1 for message in self._messages)
+    def __init__(self, listener: Listener, folder: Path = SHIPPED) -> None:
+        self._listener, self._folder = listener, folder
+        self.situations = tuple(own(folder))
+        openings = [(one, [m for m in one.messages if len(m) == 1]) for one in self.situations]
+        answers = [(one, [m for m in one.messages if len(m) > 1]) for one in self.situations]
+        # (situation, messages of one kind): openings first, then answers to something the listener said
+        self._told = [told for told in (*openings, *answers) if told[1]]
+        self._openings = sum(bool(messages) for _, messages in openings)
 
     def __len__(self) -> int:
-        """Messages."""
-        return len(self._messages)
+        return len(self.situations)
 
-    def say(self, dialogue: Dialogue, plan: str | None = None) -> list[Candidate]:
+    def say(
+        self,
+        dialogue: Dialogue,
+        plans: Mapping[str, float] | None = None,
+        emotion: str | None = None,
+        felt: Heard | None = None,
+    ) -> list[Candidate]:
         """The replies of the nearest situations; none where nothing is near.
 
-        plan: only replies that do this. What was said in the talk before is not said again.
+        plans: label → how wanted it is; what is not wanted at all is not said, nor what was said in the talk before.
+        emotion: how somebody says to feel; situations of another kind are left out. felt: what was heard; situations of
+        that mood are nearer.
         """
         said = {same_key(turn.text) for turn in dialogue.turns}
-        told = {word for turn in dialogue.turns for word in words(turn.text)}
         return [
             Candidate(reply.text, {"like": like}, situation.name)
-            for situation, like in self.find(dialogue.turns)
+            for situation, like in self.find(dialogue.turns, felt)
+            if emotion is None or _group(emotion) == _group(situation.emotion)
             for reply in situation.replies
-            if (plan is None or reply.label == plan)
-            and same_key(reply.text) not in said
-            and not self._details(situation, reply.text) - told
+            if (not plans or plans.get(reply.label or "", 0.0) > 0) and same_key(reply.text) not in said
         ]
 
-    def find(self, turns: Sequence[Turn], count: int = NEAREST) -> list[Found]:
+    def find(self, turns: Sequence[Turn], felt: Heard | None = None, count: int = NEAREST) -> list[Found]:
         """The situations that a talk's last turn is in, the nearest first."""
         found: dict[int, Found] = {}
         for first, vectors, asked, least in self._ways(turns):
             likes = vectors @ self._listener.contexts([asked])[0]
-            for place in np.argsort(-likes)[: 8 * count].tolist():
-                situation = self._of[first + place]
+            if felt and felt.emotion:
+                moods = [
+                    mood_chance(one.emotion, felt) for one, _ in self._told[first : first + len(vectors)]
+                ]
+                likes = likes + MOOD * np.log(np.maximum(moods, 1e-3))
+            for place in np.argsort(-likes)[:count].tolist():
+                situation = self._told[first + place][0]
                 like = float(likes[place]) - least + ALIKE  # on one scale, whichever way it was found
                 if like > max(ALIKE, found.get(id(situation), Found(situation, 0.0)).like):
                     found[id(situation)] = Found(situation, like)
@@ -94,113 +100,97 @@ class Known:
         self, turns: Sequence[Turn]
     ) -> Iterator[tuple[int, NDArray[np.float32], Sequence[Turn], float]]:
         """Where to look, from which place on, what for, and how alike is alike."""
-        if self._openings:
+        answers = len(turns) > 1 and turns[-2].speaker == LISTENER
+        if self._openings and not (answers and len(words(turns[-1].text)) < NEW_SUBJECT):
             yield 0, self._vectors[: self._openings], turns[-1:], ALIKE
-        if self._openings < len(self._messages) and len(turns) > 1 and turns[-2].speaker == LISTENER:
+        if self._openings < len(self._told) and answers:
             yield self._openings, self._vectors[self._openings :], turns[-2:], ANSWERS_ALIKE
 
-    def _details(self, situation: Situation, text: str) -> set[str]:
-        """What a reply takes up from the one message that it was written for: nobody else may have told it."""
-        if len(situation.messages) > 1:
-            return set()
-        told = {word for turn in situation.messages[0] for word in words(turn.text)}
-        return {
-            word for word in words(text) if _NUMBER.fullmatch(word) or (word in told and self._rare(word))
-        }
+    def prepare(self) -> None:
+        """What takes a while is done now, not when somebody waits for a reply."""
+        self._vectors  # noqa: B018
 
-    def _rare(self, word: str) -> bool:
-        return self._counts[word] <= COMMON * len(self.situations)
+    def keep(self) -> Path:
+        """Write the vectors beside the situations, so that nobody has to wait for them at a first start."""
+        path = self._folder / VECTORS
+        _write(path, self._centres(), self._made_of)
+        return path
+
+    def _centres(self) -> NDArray[np.float32]:
+        """(told, size): halfway between the mean of a situation's messages and that of its replies.
+
+        The nearest message is a worse guide: it is near by its details, which do not matter (docs/log.md).
+        """
+        messages = [message for _, told in self._told for message in told]
+        replies = [reply.text for one, _ in self._told for reply in one.replies]
+        vectors, answers = self._listener.contexts(messages), self._listener.replies(replies)
+        ends = np.cumsum([(len(told), len(one.replies)) for one, told in self._told], axis=0)
+        parts = zip(np.split(vectors, ends[:-1, 0]), np.split(answers, ends[:-1, 1]), strict=True)
+        return np.stack([(said.mean(0) + _unit(answered.mean(0))) / 2 for said, answered in parts])
 
     @cached_property
-    def _counts(self) -> Counter[str]:
-        """In how many situations a word is."""
-        return Counter(
-            word
-            for one in self.situations
-            for word in {
-                word
-                for turn in (*(turn for message in one.messages for turn in message), *one.replies)
-                for word in words(turn.text)
-            }
-        )
-
-    def keep(self, folder: Path) -> None:
-        """Write the vectors beside the situations, so that nobody has to wait for them at a first start."""
-        made_of = _hash(self._messages, self._listener.fingerprint)
-        write_vectors(folder / VECTORS, self._listener.contexts(self._messages), made_of)
+    def _made_of(self) -> str:
+        return _hash(self._told, self._listener.fingerprint)
 
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:
-        """(messages, size)"""
-        return kept_vectors(self._kept_in, self._messages, self._listener)
-
-
-# Of numbers only "one" and "two" are said of anything.
-_NUMBER = re.compile(
-    r"\d+|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|"
-    r"thousand|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-)
+        """(told, size): from beside the situations or the user's cache; else made now, and kept there."""
+        vectors = read_vectors(self._folder / VECTORS, self._made_of)
+        with suppress(OSError, HeartfeltError, RuntimeError):  # no home, no room, or not ours to write
+            cached = cache_folder() / "situations" / f"{self._made_of[:16]}.npz"
+            if vectors is None:
+                vectors = read_vectors(cached, self._made_of)
+            if vectors is None:
+                vectors = _rounded(self._centres())
+                _write(cached, vectors, self._made_of)
+        return _rounded(self._centres()) if vectors is None else vectors
 
 
 def own(folder: Path) -> Iterator[Situation]:
-    """A user's own: what is not a situation is said, not passed over."""
-    return heartfelt_situations.situations(folder, Faults(strict=True, hint=""))
+    """All of a folder; what is not a situation is said, not passed over."""
+    return situations(folder, Faults(strict=True, hint=""))
 
 
-def shipped() -> Iterator[Situation]:
-    yield from own(heartfelt_situations.SHIPPED)
-    yield from _talks()
+def mood_chance(emotion: str | None, felt: Heard) -> float:
+    """How likely it is that somebody who was heard so is in this mood, or in one of its kind; None: small talk."""
+    if emotion is None:
+        return felt.neutral
+    group = felt.group.get(_group(emotion) or "", 0.0)
+    return (1 - felt.neutral) * (felt.emotion.get(emotion, 0.0) + group) / 2
 
 
-def _talks() -> Iterator[Situation]:
-    """Our talks: each message a situation of its own, with the replies that were written for it alone."""
-    found: dict[tuple[str, ...], list[Turn]] = {}
-    emotions: dict[tuple[str, ...], str | None] = {}
-    for split in heartfelt_talks.CORPUS.splits:
-        for talk in heartfelt_talks.read(heartfelt_talks.SHIPPED, split, Faults(strict=True)):
-            for example in examples(talk, window=2):
-                key = tuple(turn.text for turn in example.context)
-                emotions[key] = talk.emotion
-                replies = found.setdefault(key, [])
-                if example.response not in replies:
-                    replies.append(example.response)
-    for key, replies in found.items():
-        speakers = heartfelt_situations.SIDES[-len(key) :]
-        message = tuple(Turn(speaker, text) for speaker, text in zip(speakers, key, strict=True))
-        yield Situation(key[-1], emotions[key], (message,), tuple(replies))
+def _group(emotion: str | None) -> str | None:
+    return next((group for group, names in GROUPS.items() if emotion in names), None)
 
 
-def kept_vectors(folder: Path, messages: Sequence[Sequence[Turn]], listener: Listener) -> NDArray[np.float32]:
-    """(messages, size): from beside the situations or the user's cache; else made now, and kept there."""
-    made_of = _hash(messages, listener.fingerprint)
-    cached = cache_folder() / "situations" / f"{made_of[:16]}.npz"
-    for path in (folder / VECTORS, cached):
-        if (vectors := _read(path, made_of)) is not None:
-            return vectors
-    vectors = listener.contexts(messages)
-    with suppress(OSError, HeartfeltError):  # no room, or not ours to write: made again the next time
-        write_vectors(cached, vectors, made_of)
-    return vectors
-
-
-def write_vectors(path: Path, vectors: NDArray[np.float32], made_of: str) -> None:
-    """Eight bits a number are enough to tell what is near, and make a quarter of the file."""
+def _write(path: Path, vectors: NDArray[np.float32], made_of: str) -> None:
     with writing(path, "wb") as file:
-        np.savez(file, vectors=np.rint(vectors * 127).astype(np.int8), made_of=np.array(made_of))
+        np.savez(file, vectors=vectors.astype(np.float16), made_of=np.array(made_of))
 
 
-def _read(path: Path, made_of: str) -> NDArray[np.float32] | None:
+def read_vectors(path: Path, made_of: str) -> NDArray[np.float32] | None:
+    """None where there are none, or of other messages or another encoder, or broken."""
     try:
         with np.load(path, allow_pickle=False) as kept:
-            if str(kept["made_of"]) != made_of:
-                return None
-            return np.asarray(kept["vectors"] / np.float32(127), np.float32)
-    except (OSError, ValueError, KeyError):
+            return kept["vectors"].astype(np.float32) if str(kept["made_of"]) == made_of else None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def _hash(messages: Iterable[Sequence[Turn]], fingerprint: str) -> str:
+# Half the bits do to tell what is near, and halve the file.
+def _rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As they are read back: a first start finds what every other does."""
+    return vectors.astype(np.float16).astype(np.float32)
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    return vector / np.float32(max(float(np.linalg.norm(vector)), 1e-12))
+
+
+def _hash(told: Sequence[tuple[Situation, Sequence[Sequence[Turn]]]], fingerprint: str) -> str:
+    """Of all that the vectors are made of."""
     digest = hashlib.sha256(fingerprint.encode())
-    for message in messages:
-        digest.update("\n".join(("", *(turn.text for turn in message))).encode() + b"\0")
+    for one, messages in told:
+        texts = [[turn.text for turn in message] for message in messages]
+        digest.update(repr((texts, [reply.text for reply in one.replies])).encode())
     return digest.hexdigest()

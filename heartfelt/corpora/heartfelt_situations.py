@@ -21,7 +21,6 @@ from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, INTENTS, NEUTRAL
 
 LABELS = (*INTENTS, NEUTRAL)
-SIDES = (LISTENER, SPEAKER)  # of a message with what it answers
 _HEAD = re.compile(r"@ (\S+) \| (.+)")
 _REPLY = re.compile(r"= \[(\w+)\] (.+)")
 _FORM = (

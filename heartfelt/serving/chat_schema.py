@@ -106,7 +106,9 @@ def told(reply: Reply, why: bool) -> Json:
         "emotions": rounded(reply.emotion),
         "plans": rounded(reply.plan),
         "concepts": [concept.to_dict() for concept in reply.concepts],
-        "candidates": [{"text": one.text, "scores": one.scores} for one in reply.candidates],
+        "candidates": [
+            {"text": one.text, "scores": one.scores, "about": one.about} for one in reply.candidates
+        ],
         "timings": {stage: round(seconds, 4) for stage, seconds in reply.timings.items()},
     }
 

@@ -13,7 +13,7 @@ from heartfelt.labels import EMOTIONS
 from heartfelt.serving.chat_completions import finished
 from heartfelt.serving.messages import Json, Talk, Text, check_model, rounded, top
 from heartfelt.serving.problems import Refused
-from heartfelt.serving.service import ENCODER, MODEL, service_of
+from heartfelt.serving.service import ENCODER, MATCHER, MODEL, service_of
 from heartfelt.serving.tokens import count
 from heartfelt.text import readable
 
@@ -25,7 +25,7 @@ class Planned(Talk):
 
 
 class Embedded(BaseModel):
-    model: str = ENCODER
+    model: str = MATCHER
     input: Text
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = None
@@ -34,7 +34,7 @@ class Embedded(BaseModel):
     )
 
     model_config = {
-        "json_schema_extra": {"examples": [{"model": ENCODER, "input": ["My dog died.", "I won!"]}]}
+        "json_schema_extra": {"examples": [{"model": MATCHER, "input": ["My dog died.", "I won!"]}]}
     }
 
 
@@ -88,7 +88,7 @@ async def concepts(body: Talk, request: Request) -> Json:
 @routes.post("/v1/embeddings")
 async def embeddings(body: Embedded, request: Request) -> Json:
     """Texts as vectors of length one: the product of a context's and a reply's says how well they match."""
-    check_model(body.model, (ENCODER,))
+    check_model(body.model, (MATCHER,))
     texts = [readable(text) for text in ([body.input] if isinstance(body.input, str) else body.input)]
     if not 1 <= len(texts) <= 256 or not all(text.strip() for text in texts):
         raise InvalidValue("input holds 1 to 256 texts, none of them empty")
@@ -106,7 +106,7 @@ async def embeddings(body: Embedded, request: Request) -> Json:
     ]
     tokens = sum(count(text) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "model": ENCODER, "data": data, "usage": usage}
+    return {"object": "list", "model": MATCHER, "data": data, "usage": usage}
 
 
 def _written(vector: np.ndarray, form: str) -> list[float] | str:
@@ -117,12 +117,12 @@ def _written(vector: np.ndarray, form: str) -> list[float] | str:
 @routes.get("/v1/models")
 async def models() -> Json:
     """The names that requests may give as their model."""
-    return {"object": "list", "data": [_model(name) for name in (MODEL, ENCODER)]}
+    return {"object": "list", "data": [_model(name) for name in (MODEL, ENCODER, MATCHER)]}
 
 
 @routes.get("/v1/models/{name}")
 async def model(name: str) -> Json:
-    check_model(name, (MODEL, ENCODER))
+    check_model(name, (MODEL, ENCODER, MATCHER))
     return _model(name)
 
 

@@ -17,7 +17,8 @@ from heartfelt.serving.sessions import Sessions, open_sessions
 from heartfelt.serving.settings import ServeSettings
 
 MODEL = "heartfelt"  # what clients name; which weights answered stands in the why
-ENCODER = "heartfelt-encoder"
+ENCODER = "heartfelt-encoder"  # hears and plans
+MATCHER = "heartfelt-matcher"  # embeds
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -102,9 +102,18 @@ def of_situations(split: str, data: Path | None) -> Iterator[Pair]:
 
     Each situation's last message is kept for valid; scored on ED's replies.
     """
+    yield from _situations(split, data, 2)
+
+
+def of_situations_mostly(split: str, data: Path | None) -> Iterator[Pair]:
+    """The same with an eighth of ED's replies, so that they are not forgotten."""
+    yield from _situations(split, data, 8)
+
+
+def _situations(split: str, data: Path | None, one_of: int) -> Iterator[Pair]:
     if split == "train":
         for pair in of_listeners(split, data):
-            if crc32(f"{pair.dialogue} {pair.turn}".encode()) % 2:
+            if crc32(f"{pair.dialogue} {pair.turn}".encode()) % one_of == 1:
                 yield pair
         for talk in corpora.load("heartfelt_talks", split):
             for example in examples(talk, None):
@@ -146,6 +155,9 @@ PAIRS: dict[str, PairTask] = {
             "listening",
         ),
         PairTask("situation_pairs", "what fits somebody who is in a situation", of_situations, "contexts"),
+        PairTask(
+            "situation_pairs_mostly", "the same, with fewer of ED's replies", of_situations_mostly, "contexts"
+        ),
         PairTask("answers", "what a listener says, and what it does", with_labels, "contexts"),
         PairTask("daily_pairs", "what is answered in DailyDialog", of_daily_talk),
         PairTask("reddit_pairs", "what is answered to a Reddit comment", of_reddit),

@@ -10,6 +10,7 @@ from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import shipped
 from heartfelt.agent.llama import LlamaCpp
 from heartfelt.agent.load import ADAPTER
+from heartfelt.agent.situations import Known
 from heartfelt.dialogue import Dialogue, Turn
 
 TOLD = (
@@ -26,7 +27,7 @@ def agent(base_weights: Path) -> Agent:
     listener = shipped()
     settings = Settings(candidates=2, decoding=Decoding(seed=1))
     model = LlamaCpp(base_weights, ADAPTER, threads=1, slots=2)
-    return Agent(model, listener, Guard("GB", listener.needs_help), settings=settings)
+    return Agent(model, listener, Guard("GB", listener.needs_help), settings=settings, known=Known(listener))
 
 
 def test_it_is_small_enough_to_ship() -> None:

@@ -10,9 +10,9 @@ from heartfelt.agent import situations
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Decoding
 from heartfelt.agent.guard import Guard
-from heartfelt.agent.listen import Listener, as_dialogue
+from heartfelt.agent.listen import Listener, as_dialogue, shipped
 from heartfelt.agent.situation_commands import check, find
-from heartfelt.agent.situations import VECTORS, Known
+from heartfelt.agent.situations import VECTORS, Known, read_vectors
 from heartfelt.corpora.heartfelt_situations import SHIPPED
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
 from heartfelt.errors import BadData, MissingData
@@ -64,14 +64,18 @@ def talk(*texts: str) -> Dialogue:
 def test_a_message_finds_its_situation(known: Known) -> None:
     found = known.say(as_dialogue(SAD))
     assert {one.text for one in found} == {"i am so sorry .", "what did you say to the dog ?"}
-    assert all(one.about == "a dog has died" and one.scores["like"] > 0.99 for one in found)
+    assert all(one.about == "a dog has died" and one.scores["like"] > 0.5 for one in found)
     assert not known.say(as_dialogue(PLAIN))
 
 
 def test_only_what_was_asked_for_and_nothing_twice(known: Known) -> None:
-    asked = known.say(as_dialogue(SAD), "questioning")
+    asked = known.say(
+        as_dialogue(SAD), {"questioning": 0.2, "sympathizing": 0.0}
+    )  # a policy forbids the other
     assert [one.text for one in asked] == ["what did you say to the dog ?"]
-    assert not known.say(as_dialogue(SAD), "wishing")
+    assert not known.say(as_dialogue(SAD), {"wishing": 1.0})
+    assert known.say(as_dialogue(SAD), emotion="devastated")
+    assert not known.say(as_dialogue(SAD), emotion="joyful")
     again = known.say(talk(SAD, "I am so sorry!", SAD))
     assert "i am so sorry ." not in {one.text for one in again}
 
@@ -81,14 +85,11 @@ def test_an_answer_within_a_talk_is_found_by_what_it_answers(known: Known) -> No
     assert "i wish you a new dog ." in {one.text for one in found}
 
 
-def test_details_of_somebody_else_are_not_said(listener: Listener, known: Known) -> None:
-    """Of a situation with one message a reply may take up only what was told here too."""
-    won = next(one for one in known.situations if one.name == "a game was won")
-    assert known._details(won, "three games !") == {"three"}
-    known.__dict__["_counts"] = dict.fromkeys("so happy i won the game am".split(), 0)
-    assert known._details(won, "what a game , you won") == {"game", "won"}
-    died = next(one for one in known.situations if one.name == "a dog has died")
-    assert not known._details(died, "three dogs died")  # written for several
+def test_a_short_answer_opens_no_other_subject(known: Known, folder: Path, listener: Listener) -> None:
+    (folder / "short.txt").write_text("@ - | somebody says so\n> so\n= [neutral] so it is .\n")
+    known = Known(listener, folder)
+    assert {one.text for one in known.say(as_dialogue("so"))} == {"so it is ."}
+    assert "so it is ." not in {one.text for one in known.say(talk(SAD, "what did you say ?", "so"))}
 
 
 def test_the_agent_sends_what_it_knows_and_writes_the_rest(listener: Listener, known: Known) -> None:
@@ -130,12 +131,13 @@ def test_vectors_are_made_once(
     monkeypatch.setattr(listener, "contexts", None)  # from now on, whoever makes them fails
     assert np.abs(Known(listener, folder)._vectors - here).max() < 0.01
     monkeypatch.undo()
-    known.keep(folder)
-    assert (folder / VECTORS).is_file()
+    assert known.keep() == folder / VECTORS
+    whole = (folder / VECTORS).read_bytes()
     (folder / "more.txt").write_text("@ - | hello\n> hello\n= [neutral] hello .\n")
     assert len(Known(listener, folder)._vectors) == len(here) + 1  # what was kept is of other messages
-    (folder / VECTORS).write_bytes(b"broken")
-    assert len(Known(listener, folder)._vectors) == len(here) + 1
+    for broken in (b"", b"broken", whole[: len(whole) // 2]):
+        (folder / VECTORS).write_bytes(broken)
+        assert read_vectors(folder / VECTORS, known._made_of) is None
 
 
 def test_a_broken_file_is_told_whole(tmp_path: Path) -> None:
@@ -158,17 +160,25 @@ def test_the_shipped_situations_are_sound() -> None:
     """Nobody is told the same in two situations; the guard lets all pass; the vectors are those of these messages."""
     ours = tuple(situations.own(SHIPPED))
     texts = [reply.text for one in ours for reply in one.replies]
-    assert len(texts) == len(set(texts)) > 7000
+    assert len(texts) == len(set(texts)) > 14_000
     guard = Guard("GB", ear=False)
     assert not [text for text in texts if guard.check(text).action != "pass"]
     assert not [text for text in texts if "sorry to hear" in text.lower()]
 
 
-def test_the_shipped_vectors_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heartfelt.agent.listen import shipped
+def test_the_shipped_vectors_are_fresh() -> None:
+    known = Known(shipped())
+    vectors = read_vectors(SHIPPED / VECTORS, known._made_of)
+    assert vectors is not None, "heartfelt situations build heartfelt/assets/situations"
+    assert len(vectors) == len(known) == 1_800
 
-    monkeypatch.setattr(Listener, "contexts", None)
-    assert len(Known(shipped())._vectors) == len(Known(shipped()))
+
+def test_without_a_home_they_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(situations, "cache_folder", nowhere)
+    assert Known(shipped()).find([Turn(SPEAKER, "We had to put our old dog to sleep this morning.")])
 
 
 def test_find_shows_what_could_be_said() -> None:

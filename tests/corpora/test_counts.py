@@ -25,6 +25,7 @@ COUNTS = {
     "emotone": ({"all": 10_065 - 1}, 1),  # one tweet is empty
     "epitome": ({"all": 3_084}, 0),
     "heartfelt_talks": ({"train": 5_632, "valid": 623}, 0),
+    "heartfelt_situations": ({"train": 12_868, "valid": 1_528}, 0),
 }
 
 

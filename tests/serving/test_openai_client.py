@@ -117,11 +117,15 @@ def test_what_is_asked_reaches_the_generator(warm: None) -> None:
 
 
 def test_models_and_embeddings(client: openai.OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == ["heartfelt", "heartfelt-encoder"]
+    assert [model.id for model in client.models.list()] == [
+        "heartfelt",
+        "heartfelt-encoder",
+        "heartfelt-matcher",
+    ]
     assert client.models.retrieve("heartfelt").id == "heartfelt"
     texts = ["My dog died.", "My cat passed away.", "I won the lottery!"]
-    packed = client.embeddings.create(model="heartfelt-encoder", input=texts)  # the client asks for base64
-    plain = client.embeddings.create(model="heartfelt-encoder", input=texts, encoding_format="float")
+    packed = client.embeddings.create(model="heartfelt-matcher", input=texts)  # the client asks for base64
+    plain = client.embeddings.create(model="heartfelt-matcher", input=texts, encoding_format="float")
     a, b, c = (one.embedding for one in plain.data)
     assert [one.embedding for one in packed.data] == [pytest.approx(one.embedding) for one in plain.data]
     assert sum(x * x for x in a) == pytest.approx(1, abs=1e-4)

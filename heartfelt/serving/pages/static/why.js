@@ -37,13 +37,14 @@ function bars(section, chances) {
 }
 
 function candidates(section, why, text) {
-  const rows = (why.candidates || []).map((one) => {
+  const rows = (why.candidates || []).slice(0, 6).map((one) => {
     const row = element("li");
     const chosen = one.text === text;
     row.append(element("span", one.text, chosen ? "chosen" : ""));
     row.firstChild.dir = "auto";
     const total = one.scores.total;
     const score = total === undefined ? "" : ` ${total.toFixed(2)}`;
+    if (one.about) row.append(element("span", ` ${one.about}`, "soft"));
     if (score || chosen) row.append(element("span", `${score}${chosen ? ` (${words.chosen})` : ""}`, "soft"));
     return row;
   });
