@@ -118,8 +118,10 @@ class Agent:
         weights = self.settings.weights
         if plan:
             weights = msgspec.structs.replace(weights, plan=weights.asked)
-        with clock("find"):
-            found = self._found(known, plans, emotion, felt)
+        found = []
+        if self.known and dialogue.language in self.known.languages:
+            with clock("find"):
+                found = self._found(self.known, known, plans, emotion, felt)
         reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found)
         if not self.know:
             return reply
@@ -215,13 +217,11 @@ class Agent:
         return made
 
     def _found(
-        self, dialogue: Dialogue, plans: dict[str, float], emotion: str | None, felt: Heard
+        self, known: Known, dialogue: Dialogue, plans: dict[str, float], emotion: str | None, felt: Heard
     ) -> list[Candidate]:
         """Replies that are there already, as long as a written one may be."""
-        if not self.known or dialogue.language not in self.known.languages:
-            return []
         longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
-        found = self.known.say(dialogue, plans, emotion, None if emotion else felt)
+        found = known.say(dialogue, plans, emotion, None if emotion else felt)
         return [
             one
             for one in found

@@ -28,8 +28,9 @@ NEAREST = 3  # situations whose replies are considered
 NEAR = 0.05  # a further situation may be so much less like the message than the first one
 MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
 ALIKE = 0.40  # from this likeness on a message is taken to be of a situation's kind
-ANSWERS_ALIKE = 0.50  # the same for an answer within a talk, read with what it answers
+ANSWERS_ALIKE = 0.36  # the same for an answer within a talk, read with what it answers
 NEW_SUBJECT = 5  # words: what is shorter, within a talk, answers; it does not open another subject
+OPENS_ALIKE = 0.50  # the likeness by which what is said within a talk is taken to open one
 VECTORS = "vectors.npz"
 
 
@@ -102,7 +103,7 @@ class Known:
         """Where to look, from which place on, what for, and how alike is alike."""
         answers = len(turns) > 1 and turns[-2].speaker == LISTENER
         if self._openings and not (answers and len(words(turns[-1].text)) < NEW_SUBJECT):
-            yield 0, self._vectors[: self._openings], turns[-1:], ALIKE
+            yield 0, self._vectors[: self._openings], turns[-1:], OPENS_ALIKE if answers else ALIKE
         if self._openings < len(self._told) and answers:
             yield self._openings, self._vectors[self._openings :], turns[-2:], ANSWERS_ALIKE
 

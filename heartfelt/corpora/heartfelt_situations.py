@@ -1,4 +1,4 @@
-"""Heartfelt's own situations: what people write when something has happened, and replies that fit whoever writes it.
+"""Heartfelt's own situations: what people write when something happened, and replies that fit any of them.
 
 Source: written for Heartfelt by language models after a guide of ours; they come with the package
 Licence: Apache-2.0, as Heartfelt itself

@@ -35,7 +35,7 @@ def test_an_index_answers_by_itself(index: Path) -> None:
     agent = heartfelt.load(index)
     reply = agent.reply("My dog is sick and I do not know what to do for him.")
     assert reply.text == REPLIES[0]
-    assert reply.model == "heartfelt-encoder among 4 replies"
+    assert reply.model == "heartfelt-matcher among 4 replies"
     assert {candidate.text for candidate in reply.candidates} == set(REPLIES)
     assert all("match" in candidate.scores for candidate in reply.candidates)
     heard: list[str] = []
@@ -75,7 +75,7 @@ def test_the_commands_build_show_search_and_answer(tmp_path: Path) -> None:
     assert "4 replies in" in built.output
     assert "1 equal to another, 0 long, 1 that the guard keeps back" in built.output
     shown = run.invoke(app, ["index", "show", folder], catch_exceptions=False)
-    assert "4 replies of mine.txt" in shown.output and "heartfelt-encoder" in shown.output
+    assert "4 replies of mine.txt" in shown.output and "heartfelt-matcher" in shown.output
     found = run.invoke(
         app,
         ["index", "search", folder, "Oh no, my poor dog! I hope that he gets well.", "--top", "1"],
@@ -106,7 +106,7 @@ def test_an_index_answers_a_corpus(index: Path, tmp_path: Path) -> None:
     said = CliRunner().invoke(app, asked, catch_exceptions=False)
     assert "2 replies in" in said.output
     header, *rows = map(json.loads, (tmp_path / "found.jsonl").read_text().splitlines())
-    assert header["source"] == "heartfelt-encoder among 4 replies"
+    assert header["source"] == "heartfelt-matcher among 4 replies"
     assert [row["reply"] for row in rows] == [REPLIES[0], REPLIES[1]]
     assert [row["reference"] for row in rows] == ["What is wrong with him?", "Well done!"]
     refused = CliRunner().invoke(app, [*asked, "--decode", "beams=4"])

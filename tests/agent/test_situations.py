@@ -1,6 +1,8 @@
 """Replies that are there already: which situation a message is of, and what may then be said."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,15 @@ from heartfelt.agent import situations
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Decoding
 from heartfelt.agent.guard import Guard
-from heartfelt.agent.listen import Listener, as_dialogue, shipped
+from heartfelt.agent.listen import Heard, Listener, as_dialogue, groups, shipped
+from heartfelt.agent.rank import Weights
 from heartfelt.agent.situation_commands import check, find
-from heartfelt.agent.situations import VECTORS, Known, read_vectors
+from heartfelt.agent.situations import VECTORS, Known, mood_chance, read_vectors
 from heartfelt.corpora.heartfelt_situations import SHIPPED
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
 from heartfelt.errors import BadData, MissingData
+from heartfelt.labels import EMOTIONS
+from heartfelt.text import words
 from tests.agent.test_agent import HAPPY, PLAIN, SAD, Says
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
@@ -23,23 +28,47 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # torch's exporter warns of i
 OWN = f"""@ sad | a dog has died
 > {SAD}
 > {SAD} today
-= [sympathizing] i am so sorry .
-= [questioning] what did you say to the dog ?
+= [sympathizing] i am so sorry . poor dog
+= [questioning] how old was the dog that died ?
 
 @ joyful | a game was won
 > {HAPPY}
-= [questioning] what did you win today ?
+= [questioning] which game was that ?
 
 @ sad | they tell more of the dog
-< what did you say ?
-> {SAD} today
+< how was it ?
+> it was so quiet
 = [wishing] i wish you a new dog .
 """
+
+
+class Words:
+    """A matcher that goes by the words alone: a vector has as many numbers as it knows words."""
+
+    fingerprint = "words"
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def contexts(self, talks: Sequence[Sequence[Turn]]) -> np.ndarray:
+        return self.replies([" ".join(turn.text for turn in talk) for talk in talks])
+
+    def replies(self, texts: Sequence[str]) -> np.ndarray:
+        found = np.zeros((len(texts), 500), np.float32)
+        for row, text in zip(found, texts, strict=True):
+            for word in words(text):
+                row[self._places.setdefault(word, len(self._places))] += 1
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 
 
 @pytest.fixture(scope="module")
 def listener(tiny_encoder: Path) -> Listener:
     return Listener(tiny_encoder)
+
+
+@pytest.fixture
+def matcher() -> Any:
+    return Words()
 
 
 @pytest.fixture
@@ -50,10 +79,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def known(listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Known:
-    monkeypatch.setattr(situations, "ALIKE", 0.9)  # the tiny encoder finds all texts rather alike
-    monkeypatch.setattr(situations, "ANSWERS_ALIKE", 0.9)
-    return Known(listener, folder)
+def known(matcher: Any, folder: Path) -> Known:
+    return Known(matcher, folder)
 
 
 def talk(*texts: str) -> Dialogue:
@@ -63,40 +90,59 @@ def talk(*texts: str) -> Dialogue:
 
 def test_a_message_finds_its_situation(known: Known) -> None:
     found = known.say(as_dialogue(SAD))
-    assert {one.text for one in found} == {"i am so sorry .", "what did you say to the dog ?"}
-    assert all(one.about == "a dog has died" and one.scores["like"] > 0.5 for one in found)
+    assert {one.text for one in found} == {"i am so sorry . poor dog", "how old was the dog that died ?"}
+    assert all(one.about == "a dog has died" and 0.4 < one.scores["like"] < 1 for one in found)
     assert not known.say(as_dialogue(PLAIN))
+
+
+def test_likeness_is_halfway_between_messages_and_replies(matcher: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("@ - | both\n> tea\n> milk\n= [neutral] sugar\n")
+    ((_, like),) = Known(matcher, tmp_path).find([Turn(SPEAKER, "tea milk sugar sugar")])
+    # (1, 1, 2) / sqrt(6) with the mean message (.5, .5, 0) and the reply (0, 0, 1)
+    assert like == pytest.approx((1 + 2) / 6**0.5 / 2, abs=1e-3)
+
+
+def test_a_mood_that_was_heard_is_nearer(matcher: Any, tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_text(
+        "@ proud | glad tears\n> i cried so much\n= [wishing] well done\n\n"
+        "@ sad | sad tears\n> i cried so much\n= [wishing] oh dear\n"
+    )
+    known, told = Known(matcher, tmp_path), [Turn(SPEAKER, "i cried so much well oh")]
+    for mood, first in (("proud", "glad tears"), ("sad", "sad tears")):
+        felt = Heard(emotion={mood: 1.0}, group=groups({name: float(name == mood) for name in EMOTIONS}))
+        assert known.find(told, felt)[0].situation.name == first
+    assert mood_chance(None, felt) == 0.0 and mood_chance("sad", felt) == 1.0
 
 
 def test_only_what_was_asked_for_and_nothing_twice(known: Known) -> None:
     asked = known.say(
         as_dialogue(SAD), {"questioning": 0.2, "sympathizing": 0.0}
     )  # a policy forbids the other
-    assert [one.text for one in asked] == ["what did you say to the dog ?"]
+    assert [one.text for one in asked] == ["how old was the dog that died ?"]
     assert not known.say(as_dialogue(SAD), {"wishing": 1.0})
     assert known.say(as_dialogue(SAD), emotion="devastated")
     assert not known.say(as_dialogue(SAD), emotion="joyful")
-    again = known.say(talk(SAD, "I am so sorry!", SAD))
-    assert "i am so sorry ." not in {one.text for one in again}
+    again = known.say(talk(SAD, "I am so sorry! Poor dog", f"{SAD} , how old , that poor dog"))
+    assert {one.text for one in again} == {"how old was the dog that died ?"}
 
 
 def test_an_answer_within_a_talk_is_found_by_what_it_answers(known: Known) -> None:
-    found = known.say(talk(HAPPY, "what did you say ?", f"{SAD} today"))
-    assert "i wish you a new dog ." in {one.text for one in found}
+    found = known.say(talk(SAD, "how was it ?", "it was quiet"))
+    assert {one.text for one in found} == {"i wish you a new dog ."}
 
 
-def test_a_short_answer_opens_no_other_subject(known: Known, folder: Path, listener: Listener) -> None:
-    (folder / "short.txt").write_text("@ - | somebody says so\n> so\n= [neutral] so it is .\n")
-    known = Known(listener, folder)
-    assert {one.text for one in known.say(as_dialogue("so"))} == {"so it is ."}
-    assert "so it is ." not in {one.text for one in known.say(talk(SAD, "what did you say ?", "so"))}
+def test_a_short_answer_opens_no_other_subject(matcher: Any, folder: Path) -> None:
+    (folder / "short.txt").write_text("@ - | somebody says no\n> no\n= [neutral] no it is .\n")
+    known = Known(matcher, folder)
+    assert {one.text for one in known.say(as_dialogue("no"))} == {"no it is ."}
+    assert not known.say(talk(SAD, "did you cry ?", "no"))
 
 
 def test_the_agent_sends_what_it_knows_and_writes_the_rest(listener: Listener, known: Known) -> None:
     says = Says("what is new ?")
     agent = Agent(says, listener, Guard("GB", ear=False), known=known)
     reply = agent.reply(SAD)
-    assert reply.text in ("i am so sorry .", "what did you say to the dog ?")
+    assert reply.text in ("i am so sorry . poor dog", "how old was the dog that died ?")
     assert (reply.model, says.asked) == ("heartfelt-situations", [])
     assert "written by heartfelt-situations for: a dog has died" in reply.why
     assert agent.reply(PLAIN).model == "says"
@@ -106,12 +152,21 @@ def test_the_agent_sends_what_it_knows_and_writes_the_rest(listener: Listener, k
     assert streaming.reply(SAD, heard=heard.append).text == "".join(heard)
 
 
+def test_what_the_guard_keeps_back_is_written_anew(listener: Listener, matcher: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text(
+        f"@ sad | a dog has died\n> {SAD}\n= [neutral] I am a human being , poor dog died\n"
+    )
+    agent = Agent(Says("oh no ."), listener, Guard("GB", ear=False), known=Known(matcher, tmp_path))
+    assert (agent.reply(SAD).text, agent.reply(SAD).model) == ("oh no .", "says")
+
+
 def test_a_seed_chooses_and_luck_varies(listener: Listener, known: Known) -> None:
     def said(seed: int, temperature: float = 2.0) -> str:
-        settings = Settings(decoding=Decoding(seed=seed, temperature=temperature))
-        return (
-            Agent(Says("-"), listener, Guard("GB", ear=False), settings=settings, known=known).reply(SAD).text
+        settings = Settings(
+            decoding=Decoding(seed=seed, temperature=temperature), weights=Weights(plan=0, fit=0)
         )
+        agent = Agent(Says("-"), listener, Guard("GB", ear=False), settings=settings, known=known)
+        return agent.reply(SAD).text
 
     assert said(3) == said(3)
     assert len({said(seed) for seed in range(20)}) == 2
@@ -119,22 +174,22 @@ def test_a_seed_chooses_and_luck_varies(listener: Listener, known: Known) -> Non
 
 
 def test_a_reply_that_is_asked_to_be_short_is_short(listener: Listener, known: Known) -> None:
-    settings = Settings(decoding=Decoding(max_tokens=8))
+    settings = Settings(decoding=Decoding(max_tokens=15))
     agent = Agent(Says("oh"), listener, Guard("GB", ear=False), settings=settings, known=known)
-    assert {agent.reply(SAD).text for _ in range(5)} == {"i am so sorry ."}
+    assert {agent.reply(SAD).text for _ in range(5)} == {"i am so sorry . poor dog"}
 
 
 def test_vectors_are_made_once(
-    known: Known, listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
+    known: Known, matcher: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = known._vectors
-    monkeypatch.setattr(listener, "contexts", None)  # from now on, whoever makes them fails
-    assert np.abs(Known(listener, folder)._vectors - here).max() < 0.01
+    monkeypatch.setattr(Words, "contexts", None)  # from now on, whoever makes them fails
+    assert (Known(matcher, folder)._vectors == here).all()
     monkeypatch.undo()
     assert known.keep() == folder / VECTORS
     whole = (folder / VECTORS).read_bytes()
     (folder / "more.txt").write_text("@ - | hello\n> hello\n= [neutral] hello .\n")
-    assert len(Known(listener, folder)._vectors) == len(here) + 1  # what was kept is of other messages
+    assert len(Known(matcher, folder)._vectors) == len(here) + 1  # what was kept is of others
     for broken in (b"", b"broken", whole[: len(whole) // 2]):
         (folder / VECTORS).write_bytes(broken)
         assert read_vectors(folder / VECTORS, known._made_of) is None
