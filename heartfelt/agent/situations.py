@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.agent.listen import Heard, Listener
+from heartfelt.agent.listen import SMALL_TALK, Heard, Listener
 from heartfelt.corpora.heartfelt_situations import SHIPPED, Situation, situations
 from heartfelt.dialogue import LISTENER, Candidate, Dialogue, Turn
 from heartfelt.errors import HeartfeltError
@@ -34,6 +34,9 @@ OPENS_ALIKE = 0.50  # the likeness by which what is said within a talk is taken 
 VECTORS = "vectors.npz"
 
 
+Told = tuple[Situation, list[tuple[Turn, ...]]]  # and messages of one kind
+
+
 class Found(NamedTuple):
     situation: Situation
     like: float
@@ -48,9 +51,9 @@ class Known:
     def __init__(self, listener: Listener, folder: Path = SHIPPED) -> None:
         self._listener, self._folder = listener, folder
         self.situations = tuple(own(folder))
-        openings = [(one, [m for m in one.messages if len(m) == 1]) for one in self.situations]
-        answers = [(one, [m for m in one.messages if len(m) > 1]) for one in self.situations]
-        # (situation, messages of one kind): openings first, then answers to something the listener said
+        openings: list[Told] = [(one, [m for m in one.messages if len(m) == 1]) for one in self.situations]
+        answers: list[Told] = [(one, [m for m in one.messages if len(m) > 1]) for one in self.situations]
+        # Openings first, then answers to something the listener said.
         self._told = [told for told in (*openings, *answers) if told[1]]
         self._openings = sum(bool(messages) for _, messages in openings)
 
@@ -80,32 +83,35 @@ class Known:
         ]
 
     def find(self, turns: Sequence[Turn], felt: Heard | None = None, count: int = NEAREST) -> list[Found]:
-        """The situations that a talk's last turn is in, the nearest first."""
-        found: dict[int, Found] = {}
-        for first, vectors, asked, least in self._ways(turns):
-            likes = vectors @ self._listener.contexts([asked])[0]
-            if felt and felt.emotion:
-                moods = [
-                    mood_chance(one.emotion, felt) for one, _ in self._told[first : first + len(vectors)]
-                ]
-                likes = likes + MOOD * np.log(np.maximum(moods, 1e-3))
-            for place in np.argsort(-likes)[:count].tolist():
-                situation = self._told[first + place][0]
-                like = float(likes[place]) - least + ALIKE  # on one scale, whichever way it was found
-                if like > max(ALIKE, found.get(id(situation), Found(situation, 0.0)).like):
-                    found[id(situation)] = Found(situation, like)
-        nearest = sorted(found.values(), key=lambda one: -one.like)[:count]
-        return [one for one in nearest if one.like >= nearest[0].like - NEAR]
+        """The situations that a talk's last turn is in, the nearest first. felt: what was heard of the talk."""
+        openings, answers = slice(0, self._openings), slice(self._openings, len(self._told))
+        if len(turns) < 2 or turns[-2].speaker != LISTENER:
+            return self._near(turns[-1:], openings, ALIKE, self._moods(openings, felt), count)
+        # Somebody who begins to tell something else is not answering, and what was heard before is not its mood.
+        if len(words(turns[-1].text)) >= NEW_SUBJECT:
+            plain = felt is not None and felt.neutral > SMALL_TALK
+            other = np.array([(one.emotion is None) != plain for one, _ in self._told[openings]])
+            if found := self._near(turns[-1:], openings, OPENS_ALIKE, np.where(other, -1, 0), count):
+                return found
+        return self._near(turns[-2:], answers, ANSWERS_ALIKE, self._moods(answers, felt), count)
 
-    def _ways(
-        self, turns: Sequence[Turn]
-    ) -> Iterator[tuple[int, NDArray[np.float32], Sequence[Turn], float]]:
-        """Where to look, from which place on, what for, and how alike is alike."""
-        answers = len(turns) > 1 and turns[-2].speaker == LISTENER
-        if self._openings and not (answers and len(words(turns[-1].text)) < NEW_SUBJECT):
-            yield 0, self._vectors[: self._openings], turns[-1:], OPENS_ALIKE if answers else ALIKE
-        if self._openings < len(self._told) and answers:
-            yield self._openings, self._vectors[self._openings :], turns[-2:], ANSWERS_ALIKE
+    def _near(
+        self, asked: Sequence[Turn], where: slice, least: float, more: NDArray[np.floating[Any]], count: int
+    ) -> list[Found]:
+        """Those of a part that are at least so like what is asked for; more: what each has to add to its likeness."""
+        likes = self._vectors[where] @ self._listener.contexts([asked])[0] + more
+        nearest = np.argsort(-likes)[:count].tolist()
+        return [
+            Found(self._told[where][place][0], float(likes[place]))
+            for place in nearest
+            if likes[place] >= max(least, likes[nearest[0]] - NEAR)
+        ]
+
+    def _moods(self, where: slice, felt: Heard | None) -> NDArray[np.floating[Any]]:
+        if not felt or not felt.emotion:
+            return np.zeros(len(self._told[where]))
+        chances = [mood_chance(one.emotion, felt) for one, _ in self._told[where]]
+        return MOOD * np.log(np.maximum(chances, 1e-3))
 
     def prepare(self) -> None:
         """What takes a while is done now, not when somebody waits for a reply."""
@@ -188,7 +194,7 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return vector / np.float32(max(float(np.linalg.norm(vector)), 1e-12))
 
 
-def _hash(told: Sequence[tuple[Situation, Sequence[Sequence[Turn]]]], fingerprint: str) -> str:
+def _hash(told: Sequence[Told], fingerprint: str) -> str:
     """Of all that the vectors are made of."""
     digest = hashlib.sha256(fingerprint.encode())
     for one, messages in told:

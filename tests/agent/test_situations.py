@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -43,21 +44,18 @@ OWN = f"""@ sad | a dog has died
 
 
 class Words:
-    """A matcher that goes by the words alone: a vector has as many numbers as it knows words."""
+    """A matcher that goes by the words alone: each has its place in a vector."""
 
     fingerprint = "words"
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
 
     def contexts(self, talks: Sequence[Sequence[Turn]]) -> np.ndarray:
         return self.replies([" ".join(turn.text for turn in talk) for talk in talks])
 
     def replies(self, texts: Sequence[str]) -> np.ndarray:
-        found = np.zeros((len(texts), 500), np.float32)
+        found = np.zeros((len(texts), 5000), np.float32)
         for row, text in zip(found, texts, strict=True):
             for word in words(text):
-                row[self._places.setdefault(word, len(self._places))] += 1
+                row[crc32(word.encode()) % 5000] += 1
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 
 
@@ -131,6 +129,11 @@ def test_an_answer_within_a_talk_is_found_by_what_it_answers(known: Known) -> No
     assert {one.text for one in found} == {"i wish you a new dog ."}
 
 
+def test_who_changes_the_subject_is_heard(known: Known) -> None:
+    found = known.say(talk(HAPPY, "how was it ?", f"{SAD} , the poor dog died"))
+    assert {one.about for one in found} == {"a dog has died"}
+
+
 def test_a_short_answer_opens_no_other_subject(matcher: Any, folder: Path) -> None:
     (folder / "short.txt").write_text("@ - | somebody says no\n> no\n= [neutral] no it is .\n")
     known = Known(matcher, folder)
@@ -160,7 +163,11 @@ def test_what_the_guard_keeps_back_is_written_anew(listener: Listener, matcher: 
     assert (agent.reply(SAD).text, agent.reply(SAD).model) == ("oh no .", "says")
 
 
-def test_a_seed_chooses_and_luck_varies(listener: Listener, known: Known) -> None:
+def test_a_seed_chooses_and_luck_varies(listener: Listener, matcher: Any, tmp_path: Path) -> None:
+    told = f"@ sad | a dog has died\n> {SAD}\n= [sympathizing] poor dog\n= [sympathizing] dear dog\n"
+    (tmp_path / "two.txt").write_text(told)
+    known = Known(matcher, tmp_path)
+
     def said(seed: int, temperature: float = 2.0) -> str:
         settings = Settings(
             decoding=Decoding(seed=seed, temperature=temperature), weights=Weights(plan=0, fit=0)

@@ -101,8 +101,8 @@ def test_a_run_again_from_its_export(run: tuple[Run, Path], tmp_path: Path, int8
     assert again.labels == run[0].labels and again.results is not None
     ours, theirs = (encoder_classifier.load(one.folder / "model").state_dict() for one in (run[0], again))
     for name, weights in ours.items():
-        # Eight bits: a step is a 255th of what lies between a matrix's smallest and largest number.
-        step = 0 if not int8 else float(weights.max() - weights.min()) / 250 if weights.dim() > 1 else 0
+        # Seven bits: a step is a 127th of what lies between a matrix's smallest and largest number.
+        step = 0 if not int8 else float(weights.max() - weights.min()) / 125 if weights.dim() > 1 else 0
         if "pooler" not in name:
             assert (weights - theirs[name]).abs().max() <= step + 1e-6, name
 
