@@ -187,7 +187,7 @@ class Agent:
             sent = Candidate(text) if text else None
             ranked = [sent] if sent else []
         else:
-            luck = self._luck() if found else None
+            luck = self._luck(dialogue) if found else None
             if not found:
                 with clock("respond"):
                     found = self._made(dialogue, wishes)
@@ -227,10 +227,13 @@ class Agent:
             if len(one.text.split()) <= longest and self.guard.check(one.text).action == "pass"
         ]
 
-    def _luck(self) -> Callable[[], float]:
-        """A written reply is another one each time; one that is there already should be, too."""
+    def _luck(self, dialogue: Dialogue) -> Callable[[], float]:
+        """A written reply is another one each time; one that is there already should be, too.
+
+        With a seed it is the same for the same words, and another for others.
+        """
         seed, temperature = self.settings.decoding.seed, self.settings.decoding.temperature
-        draw = Random(seed)
+        draw = Random(None if seed is None else f"{seed} {dialogue.turns[-1].text}")
         return lambda: _LUCK * temperature * draw.gauss(0.0, 1.0)
 
     def _author(self, sent: Candidate) -> str:

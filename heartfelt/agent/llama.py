@@ -7,6 +7,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,7 +30,8 @@ class TooLong(HeartfeltError):
 
 
 class LlamaCpp:
-    """A GGUF model, loaded once. Requests that come together are answered together, `slots` at a time."""
+    """A GGUF model, loaded once, when it is first needed or told to prepare. Requests that come together are answered
+    together, `slots` at a time."""
 
     languages = ("en",)
 
@@ -56,12 +58,26 @@ class LlamaCpp:
             settings.cpuparams.n_threads = threads
         if adapter:
             settings.lora_adapters = [library.CommonAdapterLoraInfo(path=str(adapter), scale=1.0)]
-        try:
-            self._server = library.Server(settings)
-        except (RuntimeError, ValueError) as problem:
-            raise HeartfeltError(f"llama.cpp cannot load {self._weights}: {problem}") from None
-        # A server that is taken down before it has begun to work waits for ever (6 of 12 times): let it begin.
-        self._server.handle_completions({"prompt": "Hello", "n_predict": 1})
+        self._library, self._settings = library, settings
+        self._loaded: Any = None
+        self._loading = Lock()
+
+    def prepare(self) -> None:
+        """Load the weights now, not when somebody waits for a reply."""
+        self._server  # noqa: B018
+
+    @property
+    def _server(self) -> Any:
+        with self._loading:
+            if self._loaded is None:
+                try:
+                    server = self._library.Server(self._settings)
+                except (RuntimeError, ValueError) as problem:
+                    raise HeartfeltError(f"llama.cpp cannot load {self._weights}: {problem}") from None
+                # A server taken down before it has begun to work waits for ever (6 of 12 times): let it begin.
+                server.handle_completions({"prompt": "Hello", "n_predict": 1})
+                self._loaded = server
+            return self._loaded
 
     @property
     def address(self) -> str:

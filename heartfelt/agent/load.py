@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heartfelt.agent.agent import Agent, Settings
 from heartfelt.agent.generator import Generator
@@ -11,6 +12,9 @@ from heartfelt.agent.policy import load as load_policy
 from heartfelt.agent.situations import Known
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import weights
+
+if TYPE_CHECKING:
+    from heartfelt.agent.llama import LlamaCpp
 
 BASE = "smollm2"
 SLOTS = 4
@@ -32,13 +36,15 @@ def load(
     settings: Settings | None = None,
     slots: int = SLOTS,
     threads: int | None = None,
+    ahead: bool = False,
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
     backend writes. reranker: a cross-encoder's run that puts an index's replies in order. knowledge: a folder of
     `heartfelt knowledge build`, whose concepts every reply then names. situations: a folder of your own, whose replies
     are sent where a message is of their kind; with the shipped model Heartfelt's own are, unless known is False.
-    slots: replies that llama.cpp writes side by side; threads: that it does so on. guard: False takes the guard away,
+    slots: replies that llama.cpp writes side by side; threads: that it does so on; ahead: it is loaded now, also where
+    most replies need not be written, rather than with the first one that must. guard: False takes the guard away,
     and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
@@ -58,15 +64,16 @@ def load(
         from heartfelt.agent.know import knower
 
         know = knower(knowledge)
+    found = _known(situations) if known and (situations or backend is None) else None
     return Agent(
-        generator(backend, listener, reranker, slots, threads),
+        generator(backend, listener, reranker, slots, threads, ahead or not found),
         listener,
         Guard(locale, listener.needs_help) if guard else Guard.off(),
         load_policy(policy) if policy else None,
         settings,
         joining,
         know,
-        _known(situations) if known and (situations or backend is None) else None,
+        found,
     )
 
 
@@ -82,6 +89,7 @@ def generator(
     reranker: Path | None = None,
     slots: int = SLOTS,
     threads: int | None = None,
+    ahead: bool = True,
 ) -> Generator:
     if backend is None and not ADAPTER.is_file():
         raise MissingData(
@@ -93,7 +101,10 @@ def generator(
 
         return OpenAIServer(name)
     if name.endswith(".gguf"):
-        return _llama(Path(name), slots, threads)
+        writer = _llama(Path(name), slots, threads)
+        if ahead:
+            writer.prepare()
+        return writer
     if not Path(name).exists():
         raise MissingData(
             f"There is nothing at {name}: --backend takes a run folder, an index, a .gguf adapter, or the address of a "
@@ -112,7 +123,7 @@ def generator(
     return RunFolder(Path(name))
 
 
-def _llama(adapter: Path, slots: int, threads: int | None) -> Generator:
+def _llama(adapter: Path, slots: int, threads: int | None) -> "LlamaCpp":
     from heartfelt.agent.llama import LlamaCpp, gguf_in
     from heartfelt.models.merge import is_merged, merged
 

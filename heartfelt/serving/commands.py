@@ -106,7 +106,7 @@ def serve(
         options["locale"],
         not no_page,
     )
-    agent = load_agent(**options, slots=slots)
+    agent = load_agent(**options, slots=slots, ahead=True)
     agent.generator = with_retries(agent.generator, options["backend"], others)
     app = make_app(agent, settings)
     config = uvicorn.Config(

@@ -85,11 +85,11 @@ def test_what_is_missing_or_broken_is_said(tmp_path: Path, base_weights: Path) -
         LlamaCpp(base_weights, tmp_path / "none.gguf")
     (tmp_path / "broken.gguf").write_bytes(b"GGUFnot")
     with pytest.raises(HeartfeltError, match="cannot load"):
-        LlamaCpp(tmp_path)
+        LlamaCpp(tmp_path).prepare()
 
 
 def test_a_process_that_only_loads_it_ends(base_weights: Path) -> None:
-    load = f"LlamaCpp(Path({str(base_weights)!r}), slots=1)"
+    load = f"LlamaCpp(Path({str(base_weights)!r}), slots=1).prepare()"
     code = f"from pathlib import Path; from heartfelt.agent.llama import LlamaCpp; {load}"
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)  # or it hangs
