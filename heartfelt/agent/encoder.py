@@ -53,7 +53,10 @@ class Encoder:
         model = folder / "encoder.onnx"
         if not model.is_file() or sha256(model) != self.card.sha256:
             raise BadData(f"{model} is not the model that encoder.json describes; fetch or export both again")
-        self._session = runtime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+        options = runtime.SessionOptions()
+        # Threads that wait for more by spinning take the cores from llama.cpp, and from the other encoders.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._outputs = {output.name for output in self._session.get_outputs()}
         self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(self.card.max_tokens, direction="left")
