@@ -29,8 +29,9 @@ NEAR = 0.05  # a further situation may be so much less like the message than the
 MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
 ALIKE = 0.40  # from this likeness on a message is taken to be of a situation's kind
 ANSWERS_ALIKE = 0.36  # the same for an answer within a talk, read with what it answers
+SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which then goes on
 NEW_SUBJECT = 5  # words: what is shorter, within a talk, answers; it does not open another subject
-OPENS_ALIKE = 0.50  # the likeness by which what is said within a talk is taken to open one
+OPENS_ALIKE = 0.55  # the likeness by which what is said within a talk is taken to open one
 VECTORS = "vectors.npz"
 
 
@@ -74,12 +75,20 @@ class Known:
         that mood are nearer.
         """
         said = {same_key(turn.text) for turn in dialogue.turns}
+        found, asks = self.find(dialogue.turns, felt), True
+        if self._goes_on(found, dialogue.turns) and (still := self.still(dialogue.turns, felt)):
+            # Nobody is asked again about what they have told.
+            found, asks = (
+                still,
+                not any("?" in turn.text for turn in dialogue.turns if turn.speaker == LISTENER),
+            )
         return [
             Candidate(reply.text, {"like": like}, situation.name)
-            for situation, like in self.find(dialogue.turns, felt)
+            for situation, like in found
             if emotion is None or _group(emotion) == _group(situation.emotion)
             for reply in situation.replies
             if (not plans or plans.get(reply.label or "", 0.0) > 0) and same_key(reply.text) not in said
+            if asks or "?" not in reply.text
         ]
 
     def find(self, turns: Sequence[Turn], felt: Heard | None = None, count: int = NEAREST) -> list[Found]:
@@ -94,6 +103,20 @@ class Known:
             if found := self._near(turns[-1:], openings, OPENS_ALIKE, np.where(other, -1, 0), count):
                 return found
         return self._near(turns[-2:], answers, ANSWERS_ALIKE, self._moods(answers, felt), count)
+
+    def _goes_on(self, found: Sequence[Found], turns: Sequence[Turn]) -> bool:
+        """Does a talk's last turn say nothing that is surely known by itself?"""
+        return len(turns) > 1 and (not found or found[0].like < SURELY_ANSWERS)
+
+    def still(self, turns: Sequence[Turn], felt: Heard | None = None) -> list[Found]:
+        """The situation that was last told of before a talk's last turn; felt: what was heard of the whole talk."""
+        if felt and felt.neutral > SMALL_TALK:
+            return []  # they talk of something else now
+        openings = slice(0, self._openings)
+        for turn in reversed([turn for turn in turns[:-1] if turn.speaker != LISTENER]):
+            if found := self._near([turn], openings, ALIKE, self._moods(openings, felt), 1):
+                return found
+        return []
 
     def _near(
         self, asked: Sequence[Turn], where: slice, least: float, more: NDArray[np.floating[Any]], count: int

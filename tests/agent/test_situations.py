@@ -125,8 +125,16 @@ def test_only_what_was_asked_for_and_nothing_twice(known: Known) -> None:
 
 
 def test_an_answer_within_a_talk_is_found_by_what_it_answers(known: Known) -> None:
-    found = known.say(talk(SAD, "how was it ?", "it was quiet"))
+    found = known.say(talk(PLAIN, "how was it ?", "it was quiet"))
     assert {one.text for one in found} == {"i wish you a new dog ."}
+
+
+def test_who_is_still_in_a_situation_hears_more_of_it_and_is_not_asked_again(known: Known) -> None:
+    sorry, asks = "i am so sorry . poor dog", "how old was the dog that died ?"
+    assert {one.text for one in known.say(talk(SAD, "did you cry ?", "no"))} == {sorry}
+    assert {one.text for one in known.say(talk(SAD, "oh .", "no"))} == {sorry, asks}
+    assert {one.text for one in known.say(talk(SAD, "oh .", "no", sorry, "no"))} == {asks}
+    assert not known.say(talk(SAD, "oh .", "no"), felt=Heard(neutral=0.9))  # they talk of something else now
 
 
 def test_who_changes_the_subject_is_heard(known: Known) -> None:
@@ -138,7 +146,7 @@ def test_a_short_answer_opens_no_other_subject(matcher: Any, folder: Path) -> No
     (folder / "short.txt").write_text("@ - | somebody says no\n> no\n= [neutral] no it is .\n")
     known = Known(matcher, folder)
     assert {one.text for one in known.say(as_dialogue("no"))} == {"no it is ."}
-    assert not known.say(talk(SAD, "did you cry ?", "no"))
+    assert not known.say(talk(PLAIN, "did you cry ?", "no"))
 
 
 def test_the_agent_sends_what_it_knows_and_writes_the_rest(listener: Listener, known: Known) -> None:
