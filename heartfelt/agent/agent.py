@@ -220,7 +220,13 @@ class Agent:
     ) -> list[Candidate]:
         """Replies that are there already, as long as a written one may be."""
         longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
-        found = known.say(dialogue, plans, emotion, None if emotion else felt)
+        turns = dialogue.turns[-1:]
+        last = (
+            self.listener([msgspec.structs.replace(dialogue, turns=turns)])[0]
+            if turns != dialogue.turns
+            else felt
+        )
+        found = known.say(dialogue, plans, emotion, None if emotion else felt, last)
         return [
             one
             for one in found

@@ -25,7 +25,7 @@ def find(message: str, folder: Path | None, count: int) -> None:
         raise InvalidValue("There is nothing to look for: the message is empty")
     known = Known(shipped(), folder) if folder else Known(shipped())
     said = as_dialogue(message)
-    found = known.find(said.turns, shipped()([said])[0], count)
+    found = known.find(said.turns, shipped()([said])[0], count=count)
     out = console()
     if not found:
         out.print("No situation is near enough: the agent writes its reply itself.")

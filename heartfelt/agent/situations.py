@@ -29,10 +29,13 @@ NEAR = 0.05  # a further situation may be so much less like the message than the
 MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
 ALIKE = 0.40  # from this likeness on a message is taken to be of a situation's kind
 ANSWERS_ALIKE = 0.36  # the same for an answer within a talk, read with what it answers
-SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which then goes on
-NEW_SUBJECT = 5  # words: what is shorter, within a talk, answers; it does not open another subject
-OPENS_ALIKE = 0.55  # the likeness by which what is said within a talk is taken to open one
+SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which else goes on
+NEW_SUBJECT = 4  # words: what is shorter, within a talk, answers; it does not open another subject
+OPENS_ALIKE = 0.52  # the likeness by which what is said within a talk is taken to open one
+TURNED_ALIKE = 0.45  # and where it sounds glad in a sad talk, or sad in a glad one
+TURNED = 0.8  # as surely as this
 VECTORS = "vectors.npz"
+_GLAD, _SORRY = ("joy", "love"), ("sadness", "anger", "fear")  # groups of emotions; surprise is either
 
 
 Told = tuple[Situation, list[tuple[Turn, ...]]]  # and messages of one kind
@@ -67,49 +70,62 @@ class Known:
         plans: Mapping[str, float] | None = None,
         emotion: str | None = None,
         felt: Heard | None = None,
+        last: Heard | None = None,
     ) -> list[Candidate]:
         """The replies of the nearest situations; none where nothing is near.
 
         plans: label → how wanted it is; what is not wanted at all is not said, nor what was said in the talk before.
         emotion: how somebody says to feel; situations of another kind are left out. felt: what was heard; situations of
-        that mood are nearer.
+        that mood are nearer. last: what is heard of the last turn alone.
         """
         said = {same_key(turn.text) for turn in dialogue.turns}
-        found, asks = self.find(dialogue.turns, felt), True
-        if self._goes_on(found, dialogue.turns) and (still := self.still(dialogue.turns, felt)):
-            # Nobody is asked again about what they have told.
-            found, asks = (
-                still,
-                not any("?" in turn.text for turn in dialogue.turns if turn.speaker == LISTENER),
-            )
+        asked = any("?" in turn.text for turn in dialogue.turns if turn.speaker == LISTENER)
+        found, still = self._found(dialogue.turns, felt, last)
         return [
             Candidate(reply.text, {"like": like}, situation.name)
             for situation, like in found
             if emotion is None or _group(emotion) == _group(situation.emotion)
             for reply in situation.replies
             if (not plans or plans.get(reply.label or "", 0.0) > 0) and same_key(reply.text) not in said
-            if asks or "?" not in reply.text
+            if not (still and asked and "?" in reply.text)  # nobody is asked again about what they have told
         ]
 
-    def find(self, turns: Sequence[Turn], felt: Heard | None = None, count: int = NEAREST) -> list[Found]:
-        """The situations that a talk's last turn is in, the nearest first. felt: what was heard of the talk."""
+    def find(
+        self,
+        turns: Sequence[Turn],
+        felt: Heard | None = None,
+        last: Heard | None = None,
+        count: int = NEAREST,
+    ) -> list[Found]:
+        """The situations that a talk's last turn is in, the nearest first. felt: what was heard of the talk; last: of
+        that turn alone."""
+        return self._found(turns, felt, last, count)[0]
+
+    def _found(
+        self, turns: Sequence[Turn], felt: Heard | None, last: Heard | None, count: int = NEAREST
+    ) -> tuple[list[Found], bool]:
+        """And whether it is still the one that was told of before."""
         openings, answers = slice(0, self._openings), slice(self._openings, len(self._told))
         if len(turns) < 2 or turns[-2].speaker != LISTENER:
-            return self._near(turns[-1:], openings, ALIKE, self._moods(openings, felt), count)
+            return self._near(turns[-1:], openings, ALIKE, self._moods(openings, felt), count), False
+        still = self._before(turns, felt)
+        turned = bool(still and last and _turned(still[0].situation.emotion, last))
         # Somebody who begins to tell something else is not answering, and what was heard before is not its mood.
         if len(words(turns[-1].text)) >= NEW_SUBJECT:
             plain = felt is not None and felt.neutral > SMALL_TALK
             other = np.array([(one.emotion is None) != plain for one, _ in self._told[openings]])
-            if found := self._near(turns[-1:], openings, OPENS_ALIKE, np.where(other, -1, 0), count):
-                return found
-        return self._near(turns[-2:], answers, ANSWERS_ALIKE, self._moods(answers, felt), count)
+            more = np.where(other, -1, self._moods(openings, last) if turned else 0)
+            if found := self._near(
+                turns[-1:], openings, TURNED_ALIKE if turned else OPENS_ALIKE, more, count
+            ):
+                return found, False
+        surely = SURELY_ANSWERS if still else ANSWERS_ALIKE
+        if found := self._near(turns[-2:], answers, surely, self._moods(answers, felt), count):
+            return found, False
+        return ([], False) if turned else (still, True)
 
-    def _goes_on(self, found: Sequence[Found], turns: Sequence[Turn]) -> bool:
-        """Does a talk's last turn say nothing that is surely known by itself?"""
-        return len(turns) > 1 and (not found or found[0].like < SURELY_ANSWERS)
-
-    def still(self, turns: Sequence[Turn], felt: Heard | None = None) -> list[Found]:
-        """The situation that was last told of before a talk's last turn; felt: what was heard of the whole talk."""
+    def _before(self, turns: Sequence[Turn], felt: Heard | None) -> list[Found]:
+        """The situation that was last told of before a talk's last turn, if any."""
         if felt and felt.neutral > SMALL_TALK:
             return []  # they talk of something else now
         openings = slice(0, self._openings)
@@ -187,6 +203,13 @@ def mood_chance(emotion: str | None, felt: Heard) -> float:
         return felt.neutral
     group = felt.group.get(_group(emotion) or "", 0.0)
     return (1 - felt.neutral) * (felt.emotion.get(emotion, 0.0) + group) / 2
+
+
+def _turned(emotion: str | None, last: Heard) -> bool:
+    """Is what was said last surely glad where a situation is sad, or sad where it is glad?"""
+    here = _group(emotion)
+    against = _SORRY if here in _GLAD else _GLAD if here in _SORRY else ()
+    return (1 - last.neutral) * sum(last.group.get(group, 0.0) for group in against) > TURNED
 
 
 def _group(emotion: str | None) -> str | None:

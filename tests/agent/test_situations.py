@@ -142,6 +142,14 @@ def test_who_changes_the_subject_is_heard(known: Known) -> None:
     assert {one.about for one in found} == {"a dog has died"}
 
 
+def test_a_talk_that_turns_does_not_go_on_with_what_was_told_before(known: Known) -> None:
+    glad = Heard(emotion={"joyful": 1.0}, group={"joy": 0.95}, neutral=0.05)
+    told = talk(SAD, "oh .", "the sun shines on us today , hooray")
+    assert {one.about for one in known.say(told)} == {"a dog has died"}
+    assert not known.say(told, last=glad)
+    assert known.say(told, last=Heard(group={"joy": 0.95}, neutral=0.9))  # small talk is not glad
+
+
 def test_a_short_answer_opens_no_other_subject(matcher: Any, folder: Path) -> None:
     (folder / "short.txt").write_text("@ - | somebody says no\n> no\n= [neutral] no it is .\n")
     known = Known(matcher, folder)
