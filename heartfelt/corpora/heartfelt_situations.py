@@ -3,7 +3,8 @@
 Source: written for Heartfelt by language models after a guide of ours; they come with the package
 Licence: Apache-2.0, as Heartfelt itself
 Fields: `@ emotion | situation` (one of 32, or `-` for small talk) opens a situation; `>` a message of somebody who is
-in it, after `<` where it answers something the listener said; `= [label]` a reply that fits every one of the messages.
+in it, after `<` where it answers something the listener said; `~` one that tells it otherwise, to learn and test by
+alone; `= [label]` a reply that fits every one of the messages.
 As dialogues: every reply once, after one of the messages. Splits by a hash of the situation: a tenth is valid.
 Known faults: one kind of author, and no person has rated them; the emotion is the one that was asked for.
 """
@@ -24,7 +25,8 @@ LABELS = (*INTENTS, NEUTRAL)
 _HEAD = re.compile(r"@ (\S+) \| (.+)")
 _REPLY = re.compile(r"= \[(\w+)\] (.+)")
 _FORM = (
-    "a situation is: @ emotion | what it is, > messages (with < before, where they answer), = [label] replies"
+    "a situation is: @ emotion | what it is, > messages (with < before, where they answer; ~ told otherwise), "
+    "= [label] replies"
 )
 
 
@@ -35,6 +37,11 @@ class Situation(Value, frozen=True):
     emotion: str | None  # one of the 32; None: small talk
     messages: tuple[tuple[Turn, ...], ...]  # each a turn, or the listener's turn and its answer
     replies: tuple[Turn, ...]
+    otherwise: tuple[tuple[Turn, ...], ...] = ()  # further messages, by which it is not found
+
+    @property
+    def title(self) -> str:
+        return f"{self.emotion or 'small talk'}: {self.name}"
 
 
 def situations(folder: Path, faults: Faults) -> Iterator[Situation]:
@@ -54,7 +61,7 @@ def _situation(block: list[str]) -> Situation | None:
     head = _HEAD.fullmatch(block[0])
     if not head or head[1] not in (*EMOTIONS, "-"):
         return None
-    messages: list[tuple[Turn, ...]] = []
+    messages: dict[str, list[tuple[Turn, ...]]] = {">": [], "~": []}
     replies: list[Turn] = []
     before: tuple[Turn, ...] = ()
     for line in block[1:]:
@@ -62,16 +69,17 @@ def _situation(block: list[str]) -> Situation | None:
         said = _REPLY.fullmatch(line)
         if mark == "<" and text and not before and not replies:
             before = (Turn(LISTENER, text),)
-        elif mark == ">" and text and not replies:
-            messages.append((*before, Turn(SPEAKER, text)))
+        elif mark in messages and text and not replies:
+            messages[mark].append((*before, Turn(SPEAKER, text)))
             before = ()
         elif said and said[1] in LABELS and not before:
             replies.append(Turn(LISTENER, said[2].strip(), said[1]))
         else:
             return None
-    if not messages or not replies:
+    if not messages[">"] or not replies:
         return None
-    return Situation(head[2].strip(), None if head[1] == "-" else head[1], tuple(messages), tuple(replies))
+    emotion = None if head[1] == "-" else head[1]
+    return Situation(head[2].strip(), emotion, tuple(messages[">"]), tuple(replies), tuple(messages["~"]))
 
 
 def read(folder: Path, split: str, faults: Faults) -> Iterator[Dialogue]:

@@ -112,6 +112,18 @@ def test_a_mood_that_was_heard_is_nearer(matcher: Any, tmp_path: Path) -> None:
     assert mood_chance(None, felt) == 0.0 and mood_chance("sad", felt) == 1.0
 
 
+def test_what_is_told_otherwise_is_kept_apart(matcher: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text(
+        "@ sad | a dog has died\n> tea\n~ milk\n< so ?\n~ cream\n= [neutral] sugar\n"
+    )
+    known = Known(matcher, tmp_path)
+    (one,) = known.situations
+    assert [turn.text for message in one.otherwise for turn in message] == ["milk", "so ?", "cream"]
+    assert one.title == "sad: a dog has died"
+    ((_, like),) = known.find([Turn(SPEAKER, "tea sugar")])
+    assert like == pytest.approx(2 / 2**0.5 / 2, abs=1e-3)  # milk is not in it
+
+
 def test_only_what_was_asked_for_and_nothing_twice(known: Known) -> None:
     asked = known.say(
         as_dialogue(SAD), {"questioning": 0.2, "sympathizing": 0.0}
