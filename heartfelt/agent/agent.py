@@ -38,7 +38,7 @@ EMPTY = Verdict("replace", ("reply: empty",))
 GUARD = "guard"  # who wrote what nobody else may say
 Know = Callable[[Dialogue], tuple[Concept, ...]]
 _TOKENS_A_WORD = 2.0  # or fewer, with punctuation, in nearly all replies
-_LUCK = 0.1  # what luck adds to a found reply's total, times temperature
+_LUCK = 0.3  # what luck adds to a found reply's total, times temperature
 _AS_GOOD = 0.5  # a plan of at least this share of the likeliest one's chance is tried too
 
 

@@ -41,7 +41,8 @@ def rank(
 ) -> list[Candidate]:
     """The same candidates with their scores, the best first; of equal texts, one.
 
-    plans: label → how wanted it is. luck: what it adds to each, so that good replies take turns.
+    plans: label → how wanted it is. luck: what it adds to each that was written for the same as the best one, so that
+    replies that fit as well take turns.
     """
     weights = weights or Weights()
     distinct = list(
@@ -66,9 +67,19 @@ def rank(
         total = sum(
             getattr(weights, name) * scores[name] for name in weights.__struct_fields__ if name in scores
         )
-        total += luck() if luck else 0.0
         scored.append(Candidate(candidate.text, {"total": total} | scores, candidate.about))
-    return sorted(scored, key=lambda candidate: -candidate.scores["total"])
+    scored.sort(key=_total, reverse=True)
+    if luck:
+        about = scored[0].about
+        for candidate in scored:
+            if candidate.about == about:
+                candidate.scores["total"] += luck()
+        scored.sort(key=_total, reverse=True)
+    return scored
+
+
+def _total(candidate: Candidate) -> float:
+    return candidate.scores["total"]
 
 
 def _fit(listener: Listener, context: Sequence[str], replies: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from heartfelt.corpora.heartfelt_situations import Situation
 from heartfelt.dialogue import Turn
 
 NEAR = 24  # situations that the matcher takes a message for, of which rivals are drawn
-RIVALS = 6  # beside the right one
+RIVALS = 5  # beside the right one
 
 
 class Named(NamedTuple):
@@ -25,7 +25,7 @@ class Named(NamedTuple):
 
 
 def named(split: str, known: Known | None = None) -> Iterator[Named]:
-    """Every message of a split with its own title and six near ones, the same ones each time.
+    """Every message of a split with its own title and five near ones, the same ones each time.
 
     Of a situation's messages the last one is kept for valid, which the matcher has not learned from either; of those
     that tell it otherwise the last one is kept for test.
