@@ -43,6 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "situations": {
         "find": "heartfelt.agent.situation_commands:find",
+        "measure": "heartfelt.agent.situation_commands:measure",
         "check": "heartfelt.agent.situation_commands:check",
         "build": "heartfelt.agent.situation_commands:build",
     },

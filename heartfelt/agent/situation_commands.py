@@ -1,12 +1,16 @@
 """The commands `heartfelt situations …`: what the agent answers at once, and your own to add."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.files import Faults
-from heartfelt.terminal import console, printable
+from heartfelt.terminal import console, counting, printable, table
+
+if TYPE_CHECKING:
+    from heartfelt.evaluation.human import Estimate
 
 _FOLDER = click.Path(path_type=Path)
 _SHOWN = 20  # faults
@@ -33,6 +37,42 @@ def find(message: str, folder: Path | None, count: int) -> None:
         out.print(f"{like:.2f}  {printable(situation.name)}", style="bold", soft_wrap=True)
         for reply in situation.replies:
             out.print(f"      {reply.label:<14}{printable(reply.text)}", soft_wrap=True)
+
+
+@click.command()
+@click.option("--folder", type=_FOLDER, help="Your own situations; else those that come with Heartfelt.")
+@click.option(
+    "--every", type=click.IntRange(min=1), default=1, show_default=True, help="Only each so manyth situation."
+)
+def measure(folder: Path | None, every: int) -> None:
+    """How often is a situation found that is told otherwise (~)? By the last such message of each."""
+    from heartfelt.agent.listen import shipped
+    from heartfelt.agent.situations import Known
+    from heartfelt.dialogue import Dialogue
+    from heartfelt.evaluation.human import wilson
+
+    known = Known(shipped(), folder) if folder else Known(shipped())
+    told = [one for one in known.situations if one.otherwise][::every]
+    if not told:
+        raise InvalidValue("No situation here is told otherwise: lines that begin with ~ (docs/agent.md)")
+    shown = table("told", "messages", "answered", "right, of these", "right among three")
+    for kind, length in (("to begin with", 1), ("within a talk", 2)):
+        asked = [one for one in told if len(one.otherwise[-1]) == length]
+        felt = shipped()([Dialogue(one.name, one.otherwise[-1]) for one in asked])
+        found = []
+        with counting(f"Told {kind}") as step:
+            for one, heard in zip(asked, felt, strict=True):
+                found.append([near.situation is one for near in known.find(one.otherwise[-1], heard)])
+                step(f"{len(found):,} of {len(asked):,}")
+        answered = [row for row in found if row]
+        first, three = sum(row[0] for row in answered), sum(any(row) for row in answered)
+        counts = ((len(answered), len(asked)), (first, len(answered)), (three, len(answered)))
+        shown.add_row(kind, f"{len(asked):,}", *(_share(wilson(*count)) for count in counts))
+    console().print(shown)
+
+
+def _share(found: "Estimate") -> str:
+    return "-" if found.value is None else f"{found.value:.1%} [{found.low:.1%}, {found.high:.1%}]"
 
 
 @click.command()

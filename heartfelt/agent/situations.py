@@ -134,16 +134,6 @@ class Known:
                 return found
         return []
 
-    def nearest(self, messages: Sequence[Sequence[Turn]], count: int) -> list[list[Situation]]:
-        """The situations that each message is likest to, however unlike: of openings, or of answers where it is one."""
-        vectors = self._listener.contexts(messages)
-        found: list[list[Situation]] = []
-        for message, vector in zip(messages, vectors, strict=True):
-            where = slice(0, self._openings) if len(message) == 1 else slice(self._openings, len(self._told))
-            order = np.argsort(-(self._vectors[where] @ vector))[:count]
-            found.append([self._told[where][place][0] for place in order.tolist()])
-        return found
-
     def _near(
         self, asked: Sequence[Turn], where: slice, least: float, more: NDArray[np.floating[Any]], count: int
     ) -> list[Found]:

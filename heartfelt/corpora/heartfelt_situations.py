@@ -39,10 +39,6 @@ class Situation(Value, frozen=True):
     replies: tuple[Turn, ...]
     otherwise: tuple[tuple[Turn, ...], ...] = ()  # further messages, by which it is not found
 
-    @property
-    def title(self) -> str:
-        return f"{self.emotion or 'small talk'}: {self.name}"
-
 
 def situations(folder: Path, faults: Faults) -> Iterator[Situation]:
     """All situations of a folder's text files; what is not one is a fault, and is left out."""

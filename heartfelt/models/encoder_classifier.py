@@ -18,7 +18,6 @@ from heartfelt.models.heads import Classes, Classifier, Heads, ordered
 
 Pooling = Literal["mean", "first", "last_and_mean"]
 FIXED = ("pooling", "suffix")  # settings without which learned weights mean something else
-STARTS_FROM = ("encoder_matcher",)  # whose encoder it takes over
 
 
 @dataclass(frozen=True)

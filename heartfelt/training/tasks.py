@@ -17,7 +17,6 @@ from heartfelt.files import Faults
 from heartfelt.labels import EMOTIONS, GROUPS, INTENTS, LABELS, NEUTRAL, group_of
 from heartfelt.text import same_key
 from heartfelt.training.crisis import messages, own_messages, told_outright
-from heartfelt.training.naming import named
 from heartfelt.training.small_talk import daily_dialogues, small_talk, split_of
 
 SPLITS = ("train", "valid", "test")
@@ -241,13 +240,6 @@ def crisis(split: str, data: Path | None) -> Iterator[Item]:
         yield Item(message.name, 0, (message.text,), {"crisis": "yes" if message.crisis else "no"})
 
 
-def situation_names(split: str, data: Path | None) -> Iterator[Item]:
-    """Does this message tell of that situation? For the agent's judge; see heartfelt/training/naming.py."""
-    for one in named(split):
-        labels = {"fits": "yes" if one.right else "no"}
-        yield Item(f"situation-{one.situation}", one.place, one.turns, labels)
-
-
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
@@ -276,12 +268,6 @@ TASKS: dict[str, Task] = {
         ),
         Task("arabic_neutrality", "the same in Arabic", {"neutral": ("felt", "plain")}, arabic_neutrality),
         Task("crisis", "whether somebody needs help now", {"crisis": ("no", "yes")}, crisis),
-        Task(
-            "situation_names",
-            "whether a message tells of a situation, by its title",
-            {"fits": ("no", "yes")},
-            situation_names,
-        ),
         Task("topics", "newsgroup of a message, 20-way", {"topic": GROUPS_20}, topics),
         Task(
             "everything",

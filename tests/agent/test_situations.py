@@ -15,11 +15,11 @@ from heartfelt.agent.generator import Decoding
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue, groups, shipped
 from heartfelt.agent.rank import Weights
-from heartfelt.agent.situation_commands import check, find
+from heartfelt.agent.situation_commands import check, find, measure
 from heartfelt.agent.situations import VECTORS, Known, mood_chance, read_vectors
 from heartfelt.corpora.heartfelt_situations import SHIPPED
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
-from heartfelt.errors import BadData, MissingData
+from heartfelt.errors import BadData, InvalidValue, MissingData
 from heartfelt.labels import EMOTIONS
 from heartfelt.text import words
 from tests.agent.test_agent import HAPPY, PLAIN, SAD, Says
@@ -119,7 +119,6 @@ def test_what_is_told_otherwise_is_kept_apart(matcher: Any, tmp_path: Path) -> N
     known = Known(matcher, tmp_path)
     (one,) = known.situations
     assert [turn.text for message in one.otherwise for turn in message] == ["milk", "so ?", "cream"]
-    assert one.title == "sad: a dog has died"
     ((_, like),) = known.find([Turn(SPEAKER, "tea sugar")])
     assert like == pytest.approx(2 / 2**0.5 / 2, abs=1e-3)  # milk is not in it
 
@@ -276,3 +275,18 @@ def test_find_shows_what_could_be_said() -> None:
     shown = run.invoke(find, ["We had to put our old dog to sleep this morning."])
     assert shown.exit_code == 0 and "sympathizing" in shown.output
     assert "writes its reply itself" in run.invoke(find, ["zxcv qwer uiop"]).output
+
+
+def test_how_often_a_situation_is_found_that_is_told_otherwise(tmp_path: Path) -> None:
+    dogs = "@ sad | a dog has died\n> My dog died last night.\n~ The old dog is dead, we buried him.\n= [wishing] I wish you strength."
+    work = "@ proud | got promoted\n> I got promoted!\n~ They promoted me at work today!\n= [wishing] Well done, congratulations!"
+    (tmp_path / "own.txt").write_text(f"{dogs}\n\n{work}\n")
+    done = CliRunner().invoke(measure, ["--folder", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    begins, within = (line.split() for line in done.output.splitlines() if line.startswith(("to", "within")))
+    assert begins[3:5] == ["2", "100.0%"] and within[3:] == ["0", "-", "-", "-"]
+    (tmp_path / "own.txt").write_text(
+        "@ sad | a dog has died\n> My dog died.\n= [wishing] I wish you strength.\n"
+    )
+    done = CliRunner().invoke(measure, ["--folder", str(tmp_path)])
+    assert isinstance(done.exception, InvalidValue)
