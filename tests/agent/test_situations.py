@@ -278,12 +278,14 @@ def test_find_shows_what_could_be_said() -> None:
 
 
 def test_how_often_a_situation_is_found_that_is_told_otherwise(tmp_path: Path) -> None:
-    dogs = "@ sad | a dog has died\n> My dog died last night.\n~ The old dog is dead, we buried him.\n= [wishing] I wish you strength."
-    work = "@ proud | got promoted\n> I got promoted!\n~ They promoted me at work today!\n= [wishing] Well done, congratulations!"
+    dogs = "@ sad | a dog has died\n> My dog died last night.\n~ Our old dog died today.\n= [wishing] Sorry for your dog."
+    work = "@ proud | got promoted\n> I got promoted!\n~ They promoted me at work today!\n= [wishing] Congratulations!"
     (tmp_path / "own.txt").write_text(f"{dogs}\n\n{work}\n")
     done = CliRunner().invoke(measure, ["--folder", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    begins, within = (line.split() for line in done.output.splitlines() if line.startswith(("to", "within")))
+    begins, within = (
+        line.split() for line in done.output.splitlines() if line.startswith(("to begin", "within a"))
+    )
     assert begins[3:5] == ["2", "100.0%"] and within[3:] == ["0", "-", "-", "-"]
     (tmp_path / "own.txt").write_text(
         "@ sad | a dog has died\n> My dog died.\n= [wishing] I wish you strength.\n"
