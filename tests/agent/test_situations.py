@@ -278,7 +278,7 @@ def test_find_shows_what_could_be_said() -> None:
 
 
 def test_how_often_a_situation_is_found_that_is_told_otherwise(tmp_path: Path) -> None:
-    dogs = "@ sad | a dog has died\n> My dog died last night.\n~ Our old dog died today.\n= [wishing] Sorry for your dog."
+    dogs = "@ sad | a dog has died\n> My dog died last night.\n~ Our dog died today.\n= [wishing] Sorry for your dog."
     work = "@ proud | got promoted\n> I got promoted!\n~ They promoted me at work today!\n= [wishing] Congratulations!"
     (tmp_path / "own.txt").write_text(f"{dogs}\n\n{work}\n")
     done = CliRunner().invoke(measure, ["--folder", str(tmp_path)])
