@@ -102,23 +102,15 @@ def of_situations(split: str, data: Path | None) -> Iterator[Pair]:
 
     Each situation's last message is kept for valid; scored on ED's replies.
     """
-    yield from _situations(split, data, 2, REPLIES_A_MESSAGE, 0)
+    yield from _situations(split, data, 2)
 
 
 def of_situations_mostly(split: str, data: Path | None) -> Iterator[Pair]:
     """The same with an eighth of ED's replies, so that they are not forgotten."""
-    yield from _situations(split, data, 8, REPLIES_A_MESSAGE, 0)
+    yield from _situations(split, data, 8)
 
 
-def of_situations_otherwise(split: str, data: Path | None) -> Iterator[Pair]:
-    """The same, mostly as they are told otherwise; the last such message of each is kept for test."""
-    yield from _situations(split, data, 8, 1, REPLIES_A_MESSAGE)
-
-
-def _situations(
-    split: str, data: Path | None, one_of: int, replies: int, replies_otherwise: int
-) -> Iterator[Pair]:
-    """One of so many of ED's replies; messages with so many of their situation's, those that tell it otherwise too."""
+def _situations(split: str, data: Path | None, one_of: int) -> Iterator[Pair]:
     if split == "train":
         for pair in of_listeners(split, data):
             if crc32(f"{pair.dialogue} {pair.turn}".encode()) % one_of == 1:
@@ -133,11 +125,10 @@ def _situations(
         return
     for number, one in enumerate(situations(SHIPPED, Faults())):
         kept = len(one.messages) - 1
-        for place, message in enumerate((*one.messages, *one.otherwise[:-1])):
+        for place, message in enumerate(one.messages):
             if (place == kept) != (split == "valid"):
                 continue
-            many = replies if place < kept else replies_otherwise
-            for i in range(many if split == "train" else 1):
+            for i in range(REPLIES_A_MESSAGE if split == "train" else 1):
                 reply = one.replies[(3 * place + i) % len(one.replies)]
                 labels = {"emotion": one.emotion or ""}
                 yield Pair(
@@ -166,12 +157,6 @@ PAIRS: dict[str, PairTask] = {
         PairTask("situation_pairs", "what fits somebody who is in a situation", of_situations, "contexts"),
         PairTask(
             "situation_pairs_mostly", "the same, with fewer of ED's replies", of_situations_mostly, "contexts"
-        ),
-        PairTask(
-            "situation_pairs_otherwise",
-            "the same, mostly as situations are told otherwise",
-            of_situations_otherwise,
-            "contexts",
         ),
         PairTask("answers", "what a listener says, and what it does", with_labels, "contexts"),
         PairTask("daily_pairs", "what is answered in DailyDialog", of_daily_talk),
