@@ -1,5 +1,6 @@
 """What the guard's ear learns: messages that we wrote ourselves, against what people say on any other day."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -8,11 +9,17 @@ from zlib import crc32
 
 from heartfelt import corpora
 from heartfelt.agent.patterns import FOLDER, Sheet
+from heartfelt.corpora.heartfelt_situations import SHIPPED, situations
 from heartfelt.files import Faults
 from heartfelt.training.small_talk import small_talk, split_of
 
 _EXAMPLES_COUNT = 2  # there are ten times as many turns of ED
 _SHARE = 2  # one turn of ED in so many
+# Situations in which somebody may need help indeed.
+_MAY_BE_ONE = re.compile(
+    r"abus|accident|addict|allerg|assault|attack|break in|broke in|collapsed|crash|danger|drunk|drink|emergency|fire|flood|"
+    r"follow|harm|hit |hopeless|held up|mugged|really was there|robbed|scared of|sober|stalk|storm|threat|violen|weapon"
+)
 
 
 class Written(NamedTuple):
@@ -39,7 +46,8 @@ def written(language: str) -> list[Written]:
 
 
 def messages(split: str, data: Path | None) -> Iterator[Message]:
-    """Our English examples, a tenth of them for valid; turns of ED's speakers, and small talk, as what is no crisis.
+    """Our English examples, a tenth of them for valid; turns of ED's speakers, small talk, and what is said in our
+    situations, as what is no crisis.
 
     What the patterns find needs no ear; of ED it is left out, since some of it is a crisis. There is no test split:
     the guard is tested on other messages (tests/agent/crisis) and on ED's test turns, as a whole.
@@ -52,6 +60,17 @@ def messages(split: str, data: Path | None) -> Iterator[Message]:
         for dialogue in small_talk(split, data):
             if not told_outright(text := dialogue.turns[0].text):
                 yield Message(dialogue.id, text, False)
+        yield from _in_situations(split)
+
+
+def _in_situations(split: str) -> Iterator[Message]:
+    """A tenth of the situations for valid."""
+    for number, one in enumerate(situations(SHIPPED, Faults())):
+        if _MAY_BE_ONE.search(one.name) or (crc32(one.name.encode()) % 10 == 0) != (split == "valid"):
+            continue
+        for place, message in enumerate((*one.messages, *one.otherwise)):
+            if not told_outright(text := message[-1].text):
+                yield Message(f"situation-{number}-{place}", text, False)
 
 
 def own_messages(split: str) -> Iterator[Message]:
