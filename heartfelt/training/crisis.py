@@ -17,8 +17,9 @@ _EXAMPLES_COUNT = 2  # there are ten times as many turns of ED
 _SHARE = 2  # one turn of ED in so many
 # Situations in which somebody may need help indeed.
 _MAY_BE_ONE = re.compile(
-    r"abus|accident|addict|allerg|assault|attack|break in|broke in|collapsed|crash|danger|drunk|drink|emergency|fire|flood|"
-    r"follow|harm|hit |hopeless|held up|mugged|really was there|robbed|scared of|sober|stalk|storm|threat|violen|weapon"
+    r"abus|accident|addict|allerg|assault|attack|break in|broke in|collapsed|crash|danger|drunk|drink|emergency|fire|"
+    r"flood|follow|harm|hit |hopeless|held up|mugged|really was there|robbed|scared of|sober|stalk|storm|threat|violen|"
+    r"weapon"
 )
 
 
