@@ -107,9 +107,8 @@ def neutral(file: Path, **options: Any) -> None:
         mark = "!" if one.caring else " "
         click.echo(f"{mark} {one.label:<13} {printable(one.prompt)} → {printable(one.reply)}")
     plain = sum(not one.caring for one in found)
-    share = wilson(plain, len(found))
-    sure = f" [{share.low:.1%}, {share.high:.1%}]" if share.low is not None and share.high is not None else ""
-    click.echo(f"{plain} of {len(found)} without sympathy or consolation: {plain / len(found):.1%}{sure}")
+    share = wilson(plain, len(found)).percent
+    click.echo(f"{plain} of {len(found)} without sympathy or consolation: {share}")
 
 
 def _prompts(file: Path) -> list[Dialogue]:

@@ -1,16 +1,12 @@
 """The commands `heartfelt situations …`: what the agent answers at once, and your own to add."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.files import Faults
 from heartfelt.terminal import console, counting, printable, table
-
-if TYPE_CHECKING:
-    from heartfelt.evaluation.human import Estimate
 
 _FOLDER = click.Path(path_type=Path)
 _SHOWN = 20  # faults
@@ -67,12 +63,8 @@ def measure(folder: Path | None, every: int) -> None:
         answered = [row for row in found if row]
         first, three = sum(row[0] for row in answered), sum(any(row) for row in answered)
         counts = ((len(answered), len(asked)), (first, len(answered)), (three, len(answered)))
-        shown.add_row(kind, f"{len(asked):,}", *(_share(wilson(*count)) for count in counts))
+        shown.add_row(kind, f"{len(asked):,}", *(wilson(*count).percent for count in counts))
     console().print(shown)
-
-
-def _share(found: "Estimate") -> str:
-    return "-" if found.value is None else f"{found.value:.1%} [{found.low:.1%}, {found.high:.1%}]"
 
 
 @click.command()

@@ -30,6 +30,13 @@ class Estimate(Value, frozen=True):
     error: float | None = None  # the standard error
     reason: str = ""
 
+    @property
+    def percent(self) -> str:
+        """A share as people read it."""
+        if self.value is None or self.low is None or self.high is None:
+            return "-"
+        return f"{self.value:.1%} [{self.low:.1%}, {self.high:.1%}]"
+
 
 class Difference(Value, frozen=True):
     """Welch's test between two groups of ratings."""
