@@ -20,6 +20,7 @@ import msgspec
 from heartfelt.agent.generator import Decoding, Generator, Wish
 from heartfelt.agent.guard import Guard
 from heartfelt.agent.listen import Heard, Listener, as_dialogue, shipped
+from heartfelt.agent.moods import Moods
 from heartfelt.agent.policy import SHIPPED, Policy
 from heartfelt.agent.rank import Weights, rank
 from heartfelt.agent.situations import Known
@@ -61,8 +62,9 @@ class Agent:
         pool: Generator | None = None,  # whose replies join the generator's
         know: Know | None = None,  # what a dialogue brings to mind
         known: Known | None = None,  # situations whose replies are there already
+        moods: Moods | None = None,  # and moods, where the situation is not known
     ) -> None:
-        self.generator, self.pool, self.know, self.known = generator, pool, know, known
+        self.generator, self.pool, self.know, self.known, self.moods = generator, pool, know, known, moods
         self.listener = listener or shipped()
         self.guard = guard or Guard(ear=self.listener.needs_help)
         self.policy = policy or SHIPPED
@@ -77,8 +79,9 @@ class Agent:
     def with_settings(self, settings: Settings) -> "Agent":
         """The same parts, told otherwise."""
         return Agent(
-            self.generator, self.listener, self.guard, self.policy, settings, self.pool, self.know, self.known
-        )
+            self.generator, self.listener, self.guard, self.policy, settings,
+            self.pool, self.know, self.known, self.moods,
+        )  # fmt: skip
 
     def reply(
         self,
@@ -117,11 +120,17 @@ class Agent:
         weights = self.settings.weights
         if plan:
             weights = msgspec.structs.replace(weights, plan=weights.asked)
+        draw = self._draw(dialogue)
         found = []
         if self.known and dialogue.language in self.known.languages:
             with clock("find"):
                 found = self._found(self.known, known, plans, emotion, felt)
-        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found)
+        others = []
+        if self.moods and not found and not self.pool and dialogue.language in self.moods.languages:
+            others = self._fit(self.moods.say(known, felt, plans, draw, emotion))
+            if not plan:  # where somebody asks for one, what is written joins them
+                found = others
+        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found, others, draw)
         if not self.know:
             return reply
         with clock("know"):
@@ -177,8 +186,10 @@ class Agent:
         clock: "Clock",
         heard: Callable[[str], None] | None,
         found: list[Candidate],
+        others: list[Candidate],
+        draw: Random,
     ) -> Reply:
-        """found: replies that are there already; where there are none, they are written."""
+        """found: replies that are there already; where there are none, they are written, and others join them."""
         ranked: list[Candidate]
         sent: Candidate | None
         if not found and self.settings.candidates == 1 and heard and not self.pool:
@@ -187,10 +198,10 @@ class Agent:
             sent = Candidate(text) if text else None
             ranked = [sent] if sent else []
         else:
-            luck = self._luck(dialogue) if found else None
+            luck = self._luck(draw) if found else None
             if not found:
                 with clock("respond"):
-                    found = self._made(dialogue, wishes)
+                    found = self._made(dialogue, wishes) + others
             with clock("rank"):
                 ranked = rank(self.listener, dialogue, plans, found, weights, luck)
             with clock("guard"):
@@ -218,33 +229,40 @@ class Agent:
     def _found(
         self, known: Known, dialogue: Dialogue, plans: dict[str, float], emotion: str | None, felt: Heard
     ) -> list[Candidate]:
-        """Replies that are there already, as long as a written one may be."""
-        longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
+        """Replies to a situation that is known."""
         turns = dialogue.turns[-1:]
         last = (
             self.listener([msgspec.structs.replace(dialogue, turns=turns)])[0]
             if turns != dialogue.turns
             else felt
         )
-        found = known.say(dialogue, plans, emotion, None if emotion else felt, last)
+        return self._fit(known.say(dialogue, plans, emotion, None if emotion else felt, last))
+
+    def _fit(self, found: list[Candidate]) -> list[Candidate]:
+        """Those that are as long as a written reply may be, and that the guard lets pass."""
+        longest = self.settings.decoding.max_tokens / _TOKENS_A_WORD
         return [
             one
             for one in found
             if len(one.text.split()) <= longest and self.guard.check(one.text).action == "pass"
         ]
 
-    def _luck(self, dialogue: Dialogue) -> Callable[[], float]:
+    def _draw(self, dialogue: Dialogue) -> Random:
         """A written reply is another one each time; one that is there already should be, too.
 
         With a seed it is the same for the same words, and another for others.
         """
-        seed, temperature = self.settings.decoding.seed, self.settings.decoding.temperature
-        draw = Random(None if seed is None else f"{seed} {dialogue.turns[-1].text}")
-        return lambda: _LUCK * temperature * draw.gauss(0.0, 1.0)
+        seed = self.settings.decoding.seed
+        return Random(None if seed is None else f"{seed} {dialogue.turns[-1].text}")
+
+    def _luck(self, draw: Random) -> Callable[[], float]:
+        return lambda: _LUCK * self.settings.decoding.temperature * draw.gauss(0.0, 1.0)
 
     def _author(self, sent: Candidate) -> str:
         if self.known and "like" in sent.scores:
             return self.known.name
+        if self.moods and "mood" in sent.scores:
+            return self.moods.name
         return self.pool.name if self.pool and "match" in sent.scores else self.generator.name
 
     def _fit_to_send(self, ranked: list[Candidate]) -> tuple[Candidate | None, Verdict]:

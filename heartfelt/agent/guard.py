@@ -21,6 +21,7 @@ from heartfelt.dialogue import Dialogue, Value, Verdict
 from heartfelt.text import language_of
 
 CARE_TURNS = 3  # so many messages after a crisis are answered with care, whatever they say
+HEARD_CARE_TURNS = 1  # and after one that was heard between the lines, where the ear is often wrong
 OFF = "guard is off"
 IDENTITY = "identity question"
 EARLIER = "crisis earlier"
@@ -63,7 +64,12 @@ class Guard:
         *before, now = [turn.text for turn in dialogue.turns if turn.speaker == dialogue.speaker] or [""]
         crisis = [f"crisis: {reason}" for reason in self.crisis(now)]
         if not crisis:
-            earlier = (reason for text in reversed(before[-CARE_TURNS:]) for reason in self.crisis(text))
+            earlier = (
+                reason
+                for ago, text in enumerate(reversed(before[-CARE_TURNS:]), 1)
+                for reason in self.crisis(text)
+                if reason != HEARD or ago <= HEARD_CARE_TURNS
+            )
             crisis = [f"{EARLIER}: {reason}" for reason in earlier][:1]
         others = list(sheet("identity").find(now))
         others += [f"toxicity: {reason}" for reason in sheet("toxicity").find(now)]

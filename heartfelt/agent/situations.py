@@ -27,8 +27,9 @@ from heartfelt.text import same_key, words
 NEAREST = 3  # situations whose replies are considered
 NEAR = 0.05  # a further situation may be so much less like the message than the first one
 MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
-ALIKE = 0.40  # from this likeness on a message is taken to be of a situation's kind
-ANSWERS_ALIKE = 0.36  # the same for an answer within a talk, read with what it answers
+ALIKE = 0.46  # from this likeness on a message is taken to be of a situation's kind; below it moods fit better
+PLAIN_ALIKE = 0.40  # the same for small talk
+ANSWERS_ALIKE = 0.46  # the same for an answer within a talk, read with what it answers
 SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which else goes on
 NEW_SUBJECT = 4  # words: what is shorter, within a talk, answers; it does not open another subject
 OPENS_ALIKE = 0.52  # the likeness by which what is said within a talk is taken to open one
@@ -107,7 +108,8 @@ class Known:
         """And whether it is still the one that was told of before."""
         openings, answers = slice(0, self._openings), slice(self._openings, len(self._told))
         if len(turns) < 2 or turns[-2].speaker != LISTENER:
-            return self._near(turns[-1:], openings, ALIKE, self._moods(openings, felt), count), False
+            least = PLAIN_ALIKE if felt and felt.neutral > SMALL_TALK else ALIKE
+            return self._near(turns[-1:], openings, least, self._moods(openings, felt), count), False
         still = self._before(turns, felt)
         turned = bool(still and last and _turned(still[0].situation.emotion, last))
         # Somebody who begins to tell something else is not answering, and what was heard before is not its mood.
