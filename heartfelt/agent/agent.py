@@ -127,7 +127,8 @@ class Agent:
                 found = self._found(self.known, known, plans, emotion, felt)
         others = []
         if self.moods and not found and not self.pool and dialogue.language in self.moods.languages:
-            others = self._fit(self.moods.say(known, felt, plans, draw, emotion))
+            feels = self.known.feels(known.turns, felt) if self.known else felt
+            others = self._fit(self.moods.say(known, feels, plans, draw, emotion))
             if not plan:  # where somebody asks for one, what is written joins them
                 found = others
         reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found, others, draw)

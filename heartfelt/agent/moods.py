@@ -38,8 +38,8 @@ GLAD = tuple(one for one in EMOTIONS if one not in (*SORRY, *EITHER))
 SURE = 0.7  # the share of one side, of both, from which on it is taken for what was meant
 SURE_LATER = 0.55  # the same within a talk: who is still unsure then has not listened
 HEARD = 0.2  # and an emotion's chance, from which on it is named by a first message
-COUNT = 8  # replies to choose among
-ALONE = 0.15  # share of openings that nothing follows
+COUNT = 4  # replies to choose among
+ALONE = 0.05  # share of openings that nothing follows
 _ASKS = re.compile(
     r"\?\W*$|^(?:(?:and|so|but|ok|okay|please|hey|by the way|anyway)\W+)*(?:what|who|whom|whose|which|when|where|why|how|can|could"
     r"|do|does|did|is|are|will|would|should|have|has|tell me|name|explain|give me|show me|recommend|suggest)\b",

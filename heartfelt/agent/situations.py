@@ -13,10 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heartfelt.agent.listen import SMALL_TALK, Heard, Listener
+from heartfelt.agent.listen import SMALL_TALK, Heard, Listener, groups
 from heartfelt.corpora.heartfelt_situations import SHIPPED, Situation, situations
 from heartfelt.dialogue import LISTENER, Candidate, Dialogue, Turn
 from heartfelt.errors import HeartfeltError
@@ -31,6 +32,7 @@ ALIKE = 0.46  # from this likeness on a message is taken to be of a situation's 
 PLAIN_ALIKE = 0.40  # the same for small talk
 ANSWERS_ALIKE = 0.46  # the same for an answer within a talk, read with what it answers
 SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which else goes on
+FEELS_ALIKE = 0.03  # so much less like a message counts a situation's mood e times less
 NEW_SUBJECT = 4  # words: what is shorter, within a talk, answers; it does not open another subject
 OPENS_ALIKE = 0.52  # the likeness by which what is said within a talk is taken to open one
 TURNED_ALIKE = 0.45  # and where it sounds glad in a sad talk, or sad in a glad one
@@ -101,6 +103,23 @@ class Known:
         """The situations that a talk's last turn is in, the nearest first. felt: what was heard of the talk; last: of
         that turn alone."""
         return self._found(turns, felt, last, count)[0]
+
+    def feels(self, turns: Sequence[Turn], felt: Heard) -> Heard:
+        """What was heard of a first message, with a second opinion: how people feel whose situations are like it. The
+        encoder takes words for what they mean; of messages told sideways it is surely wrong, glad for sad or sad for
+        glad, about one in five, with this one in seven (docs/log.md)."""
+        if len(turns) > 1 or not felt.emotion:
+            return felt
+        likes = self._vectors[: self._openings] @ self._listener.contexts([turns])[0]
+        weights = np.exp((likes - likes.max()) / FEELS_ALIKE)
+        others = dict.fromkeys(felt.emotion, 1e-3 * float(weights.sum()))
+        for (one, _), weight in zip(self._told[: self._openings], weights.tolist(), strict=True):
+            if one.emotion in others:
+                others[one.emotion] += weight
+        both = {name: (chance * others[name]) ** 0.5 for name, chance in felt.emotion.items()}
+        total = sum(both.values())
+        emotion = {name: chance / total for name, chance in both.items()}
+        return msgspec.structs.replace(felt, emotion=emotion, group=groups(emotion))
 
     def _found(
         self, turns: Sequence[Turn], felt: Heard | None, last: Heard | None, count: int = NEAREST
