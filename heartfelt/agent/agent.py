@@ -131,7 +131,9 @@ class Agent:
             others = self._fit(self.moods.say(known, feels, plans, draw, emotion))
             if not plan:  # where somebody asks for one, what is written joins them
                 found = others
-        reply = self._respond(known, wishes, emotions, plans, weights, verdict, clock, heard, found, others, draw)
+        reply = self._respond(
+            known, wishes, emotions, plans, weights, verdict, clock, heard, found, others, draw
+        )
         if not self.know:
             return reply
         with clock("know"):

@@ -1,7 +1,7 @@
 """Replies by mood: what can be said where it is heard how somebody feels, and not what happened.
 
 A small model that writes takes up single words, and asks "What did you do?" of someone who is ashamed. An opening and
-what may follow it, both written for the mood, are kinder; put together they are many. heartfelt/assets/moods holds them:
+what may follow it, both written for the mood, are kinder; put together they are many. heartfelt/assets/moods:
 
     @ lonely
     = [acknowledging] It's hard to carry something like that all by yourself.
@@ -41,8 +41,9 @@ HEARD = 0.2  # and an emotion's chance, from which on it is named by a first mes
 COUNT = 4  # replies to choose among
 ALONE = 0.05  # share of openings that nothing follows
 _ASKS = re.compile(
-    r"\?\W*$|^(?:(?:and|so|but|ok|okay|please|hey|by the way|anyway)\W+)*(?:what|who|whom|whose|which|when|where|why|how|can|could"
-    r"|do|does|did|is|are|will|would|should|have|has|tell me|name|explain|give me|show me|recommend|suggest)\b",
+    r"\?\W*$|^(?:(?:and|so|but|ok|okay|please|hey|by the way|anyway)\W+)*"
+    r"(?:what|who|whom|whose|which|when|where|why|how|can|could|do|does"
+    r"|did|is|are|will|would|should|have|has|tell me|name|explain|give me|show me|recommend|suggest)\b",
     re.IGNORECASE,
 )
 _LINE = re.compile(r"([=+]) \[(\w+)\] (.+)")
@@ -84,8 +85,8 @@ class Moods:
         emotion: str | None = None,
         count: int = COUNT,
     ) -> list[Candidate]:
-        """So many replies for the mood that was heard, by chance. plans: label → how wanted it is; what is not wanted at
-        all is not said, nor what was said before. emotion: how somebody says to feel."""
+        """So many replies for the mood that was heard, by chance. plans: label → how wanted it is; what is not wanted
+        at all is not said, nor what was said before. emotion: how somebody says to feel."""
         mood = self.moods.get(mood_of(dialogue, felt, emotion))
         if not mood:
             return []

@@ -28,7 +28,9 @@ from heartfelt.text import same_key, words
 NEAREST = 3  # situations whose replies are considered
 NEAR = 0.05  # a further situation may be so much less like the message than the first one
 MOOD = 0.02  # what the logarithm of a mood's chance adds to likeness: best on situations' own messages (docs/log.md)
-ALIKE = 0.46  # from this likeness on a message is taken to be of a situation's kind; below it moods fit better
+ALIKE = (
+    0.46  # from this likeness on a message is taken to be of a situation's kind; below it moods fit better
+)
 PLAIN_ALIKE = 0.40  # the same for small talk
 ANSWERS_ALIKE = 0.46  # the same for an answer within a talk, read with what it answers
 SURELY_ANSWERS = 0.50  # and where the situation that was told of before is known, which else goes on

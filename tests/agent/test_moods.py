@@ -48,11 +48,27 @@ def own(tmp_path: Path) -> Moods:
     [
         (Heard(GLAD), ["I won."], "proud"),
         (Heard(SORRY), ["I lost."], "sad"),
-        (Heard({"proud": 0.3, "angry": 0.25}), ["He won."], "unsure"),  # glad or sorry? .3 of .55 says neither
-        (Heard({"proud": 0.15, "joyful": 0.1}), ["He won."], "unsure"),  # glad, but of no kind that is sure enough
-        (Heard({"nostalgic": 0.4, "sad": 0.3, "joyful": 0.3}), ["Those days."], "nostalgic"),  # is both at once
+        (
+            Heard({"proud": 0.3, "angry": 0.25}),
+            ["He won."],
+            "unsure",
+        ),  # glad or sorry? .3 of .55 says neither
+        (
+            Heard({"proud": 0.15, "joyful": 0.1}),
+            ["He won."],
+            "unsure",
+        ),  # glad, but of no kind that is sure enough
+        (
+            Heard({"nostalgic": 0.4, "sad": 0.3, "joyful": 0.3}),
+            ["Those days."],
+            "nostalgic",
+        ),  # is both at once
         (Heard(GLAD), ["I won.", "What?", "The race."], "joy later"),
-        (Heard({"proud": 0.3, "angry": 0.24}), ["He won.", "Oh.", "Yes."], "joy later"),  # .56: within a talk, enough
+        (
+            Heard({"proud": 0.3, "angry": 0.24}),
+            ["He won.", "Oh.", "Yes."],
+            "joy later",
+        ),  # .56: within a talk, enough
         (Heard({"proud": 0.3, "angry": 0.28}), ["He won.", "Oh.", "Yes."], "unsure later"),
         (Heard(GLAD, neutral=0.9), ["I had soup."], "plain"),
         (Heard(GLAD, neutral=0.9), ["I had soup. Can penguins fly?"], "plain question"),
@@ -151,6 +167,16 @@ def test_shipped_moods_are_fit_to_send() -> None:
 
 
 def test_nothing_is_shouted_in_heavy_moods() -> None:
-    heavy = ("sad", "guilty", "devastated", "ashamed", "terrified", "sadness later", "fear later", "unsure", "plain")
+    heavy = (
+        "sad",
+        "guilty",
+        "devastated",
+        "ashamed",
+        "terrified",
+        "sadness later",
+        "fear later",
+        "unsure",
+        "plain",
+    )
     moods = Moods().moods
     assert not [p.text for name in heavy for p in (*moods[name].openings, *moods[name].more) if "!" in p.text]
