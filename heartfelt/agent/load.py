@@ -44,9 +44,9 @@ def load(
     backend writes. reranker: a cross-encoder's run that puts an index's replies in order. knowledge: a folder of
     `heartfelt knowledge build`, whose concepts every reply then names. situations: a folder of your own, whose replies
     are sent where a message is of their kind; with the shipped model Heartfelt's own are, and elsewhere replies by
-    mood, unless known is False. slots: replies that llama.cpp writes side by side; threads: that it does so on; ahead: it is loaded now, also where
-    most replies need not be written, rather than with the first one that must. guard: False takes the guard away,
-    and every reply says so."""
+    mood, unless known is False. slots: replies that llama.cpp writes side by side; threads: that it does so on; ahead:
+    it is loaded now, also where most replies need not be written, rather than with the first one that must. guard:
+    False takes the guard away, and every reply says so."""
     listener = Listener(encoder) if encoder else shipped()
     if guard and listener.crisis_threshold is None:
         print(
