@@ -28,7 +28,7 @@ def find(message: str, folder: Path | None, count: int) -> None:
     found = known.find(said.turns, shipped()([said])[0], count=count)
     out = console()
     if not found:
-        out.print("No situation is near enough: the agent writes its reply itself.")
+        out.print("No situation is near enough: the agent speaks by the mood that it hears.")
     for situation, like in found:
         out.print(f"{like:.2f}  {printable(situation.name)}", style="bold", soft_wrap=True)
         for reply in situation.replies:
