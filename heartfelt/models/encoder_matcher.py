@@ -44,6 +44,7 @@ class Settings:
     heads: tuple[str, ...] = ()  # "emotion": the context's vector tells it too
     head_weight: float = 1.0
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
+    both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
     dropout: float | None = (
         None  # inside the encoder; as the checkpoint has it where left out. 0 is quicker on a CPU
     )
@@ -149,7 +150,7 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = EncoderMatcher(config)
-    model.recompute = settings.recompute
+    model.recompute, model.both_ways = settings.recompute, settings.both_ways
     for encoder in filter(None, (model.encoder, model.reply_encoder)):
         copy_weights(pretrained, encoder)
     if second is not None and model.second is not None:

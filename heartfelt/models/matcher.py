@@ -22,7 +22,7 @@ from heartfelt.errors import InvalidValue
 from heartfelt.models.backbone import separator
 from heartfelt.models.heads import UNLABELLED, Heads, Lesson
 
-CHUNK = 64  # texts that are encoded at once
+CHUNK = 32  # texts that are encoded at once: what is computed of more does not stay in the cache
 
 Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size)
 NO_REPLY = -1  # in place of a reply's number: this row is there for its labels
@@ -35,6 +35,7 @@ class Matcher(PreTrainedModel):
     heads: Heads | None  # labels that are learned beside
     head_weight: float = 1.0
     recompute: bool = True  # chunk by chunk for the gradient: slower than keeping it all, in little memory
+    both_ways: bool = False  # a reply also learns which context it answers
     accepts_loss_kwargs = False
 
     def place_context(self, read: Tensor) -> Tensor:
@@ -77,7 +78,7 @@ class Matcher(PreTrainedModel):
         contexts, replies = self.place_context(context), self.place_reply(reply)
         found = {"logits": torch.stack([contexts, replies], 1)}
         if labels is not None:
-            found["loss"] = matching_loss(contexts, replies, labels[:, :2], self.scale)
+            found["loss"] = matching_loss(contexts, replies, labels[:, :2], self.scale, self.both_ways)
             if self.heads is not None:
                 told = self._told(self.heads, context, reply, labels[:, 2:], smoothing, lesson)
                 found["loss"] = found["loss"] + self.head_weight * told
@@ -116,20 +117,28 @@ class Matcher(PreTrainedModel):
         return torch.cat(parts)[order.argsort()]
 
 
-def matching_loss(contexts: Tensor, replies: Tensor, groups: Tensor, scale: float) -> Tensor:
-    """Cross entropy of the right reply among all of the batch, over all processes.
+def matching_loss(
+    contexts: Tensor, replies: Tensor, groups: Tensor, scale: float, both_ways: bool = False
+) -> Tensor:
+    """Cross entropy of the right reply among all of the batch, over all processes; both ways: half of it is that of the
+    right context among all contexts.
 
     A reply that is equal to the right one, or that was given to an equal context, is no wrong one.
     """
+    loss = _one_way(contexts, replies, groups, scale)
+    return (loss + _one_way(replies, contexts, groups, scale)) / 2 if both_ways else loss
+
+
+def _one_way(asked: Tensor, answers: Tensor, groups: Tensor, scale: float) -> Tensor:
     rank = 0
-    everywhere, theirs = replies, groups
+    everywhere, theirs = answers, groups
     if dist.is_available() and dist.is_initialized() and torch.is_grad_enabled():
         rank = dist.get_rank()
-        everywhere, theirs = torch.cat(all_gather(replies)), torch.cat(all_gather(groups))
-    right = torch.arange(len(contexts), device=contexts.device) + rank * len(contexts)
+        everywhere, theirs = torch.cat(all_gather(answers)), torch.cat(all_gather(groups))
+    right = torch.arange(len(asked), device=asked.device) + rank * len(asked)
     hidden = (groups[:, None] == theirs[None]).any(-1) | (theirs[:, 0] == NO_REPLY)  # (batch, batch of all)
     hidden[torch.arange(len(right)), right] = False
-    scores = (scale * contexts @ everywhere.T).masked_fill(hidden, float("-inf"))
+    scores = (scale * asked @ everywhere.T).masked_fill(hidden, float("-inf"))
     losses = F.cross_entropy(scores, right, reduction="none") * (groups[:, 0] != NO_REPLY)
     return losses.mean()
 

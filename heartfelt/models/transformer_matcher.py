@@ -39,6 +39,7 @@ class Settings:
     heads: tuple[str, ...] = ()  # "emotion": the context's vector tells it too
     head_weight: float = 1.0
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
+    both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
 
     def __post_init__(self) -> None:
         refuse_unreadable(self)
@@ -135,7 +136,7 @@ def build(
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = TransformerMatcher(config)
-    model.recompute = settings.recompute
+    model.recompute, model.both_ways = settings.recompute, settings.both_ways
     if settings.vectors:
         with torch.no_grad():
             for place, vector in word_vectors(Path(settings.vectors), tokenizer.get_vocab(), settings.size):

@@ -53,29 +53,36 @@ PRETRAINED = ("encoder.", "reply_encoder.", "listener.encoder.")  # where models
 
 
 class Encoded(Dataset[dict[str, Any]]):
-    """Items as tokens, the longest first: evaluation then pads little and fails early if memory is short."""
+    """Items as tokens, each encoded when it is first asked for: a short training on a large corpus reads little of it.
+
+    Sorted, the longest come first: evaluation then pads little and fails early if memory is short.
+    """
 
     def __init__(
         self, items: Sequence[Any], encode: Encode, sort: bool, lessons: np.ndarray | None = None
     ) -> None:
-        examples = [encode(item) for item in items]
-        if lessons is not None:
-            for example, lesson in zip(examples, lessons, strict=True):
-                example["lesson"] = lesson
+        self._items, self._encode, self._lessons = items, encode, lessons
+        self._examples: list[dict[str, Any] | None] = [None] * len(items)
         self.order = list(range(len(items)))  # which item stands where
         if sort:
-            self.order.sort(key=lambda index: -_length(examples[index]))
-        self._examples = [examples[index] for index in self.order]
+            lengths = self.lengths
+            self.order.sort(key=lambda index: -lengths[index])
 
     def __len__(self) -> int:
-        return len(self._examples)
+        return len(self._items)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        return self._examples[index]
+        item = self.order[index]
+        found = self._examples[item]
+        if found is None:
+            found = self._examples[item] = dict(self._encode(self._items[item]))
+            if self._lessons is not None:
+                found["lesson"] = self._lessons[item]
+        return found
 
     @property
     def lengths(self) -> list[int]:
-        return [_length(example) for example in self._examples]
+        return [_length(self[index]) for index in range(len(self))]
 
 
 def _length(example: dict[str, Any]) -> int:
@@ -204,8 +211,8 @@ class _Trainer(Trainer):
         super().__init__(**arguments)
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
-        training, lengths = self._recipe.training, self.train_dataset.lengths  # type: ignore[union-attr]
-        lengths = lengths if self._like_lengths else [1] * len(lengths)
+        training, data = self._recipe.training, self.train_dataset
+        lengths = data.lengths if self._like_lengths else [1] * len(data)  # type: ignore[union-attr,arg-type]
         return LengthBuckets(lengths, training.batch_size, training.seed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:

@@ -115,6 +115,46 @@ def test_equal_replies_and_equal_contexts_are_not_wrong() -> None:
     assert matching_loss(contexts, replies, same_context, 1.0) == pytest.approx((2 * one + other) / 3)
 
 
+def test_both_ways_a_reply_is_also_asked_which_context_it_answers() -> None:
+    import torch
+
+    from heartfelt.models.matcher import NO_REPLY, matching_loss
+
+    contexts, replies = torch.eye(2), torch.tensor([[1.0, 1.0], [0.0, 1.0]])
+    apart = torch.tensor([[0, 10], [1, 11]])
+    # Products: [[1, 0], [1, 1]]. By rows the right ones are ahead by 1 and by 0, by columns by 0 and by 1.
+    way = (np.log(1 + np.exp(-1)) + np.log(2)) / 2
+    assert matching_loss(contexts, replies, apart, 1.0) == pytest.approx(way)
+    assert matching_loss(contexts, replies, apart, 1.0, both_ways=True) == pytest.approx(way)
+    replies = torch.tensor([[1.0, 1.0], [1.0, 0.0]])  # products [[1, 1], [1, 0]]: the second is behind by 1
+    back = (np.log(2) + np.log(1 + np.e)) / 2
+    assert matching_loss(contexts, replies, apart, 1.0, both_ways=True) == pytest.approx(back)
+    replies = torch.tensor([[2.0, 1.0], [0.0, 3.0]])  # [[2, 0], [1, 3]]: rows lead by 2 and 2, columns by 1 and 3
+    rows = np.log(1 + np.exp(-2))
+    columns = (np.log(1 + np.exp(-1)) + np.log(1 + np.exp(-3))) / 2
+    assert matching_loss(contexts, replies, apart, 1.0, both_ways=True) == pytest.approx((rows + columns) / 2)
+    nothing = torch.tensor([[0, 10], [NO_REPLY, 11]])  # alone, the first has nobody to be told from
+    assert matching_loss(contexts, replies, nothing, 1.0, both_ways=True) == pytest.approx(0)
+
+
+def test_what_is_not_asked_for_is_not_encoded() -> None:
+    from heartfelt.training.gradient import Encoded
+
+    seen: list[str] = []
+
+    def encode(text: str) -> dict[str, Any]:
+        seen.append(text)
+        return {"input_ids": [1] * len(text)}
+
+    data = Encoded(["one", "three", "four", "ab"], encode, sort=False, lessons=np.arange(4))
+    assert (len(data), data[1]["lesson"], data[1]["lesson"], seen) == (4, 1, 1, ["three"])
+    assert data.lengths == [3, 5, 4, 2]
+    assert seen == ["three", "one", "four", "ab"], "each once"
+    longest_first = Encoded(["one", "three", "four", "ab"], encode, sort=True)
+    assert longest_first.order == [1, 2, 0, 3]
+    assert [len(longest_first[i]["input_ids"]) for i in range(4)] == [5, 4, 3, 2]
+
+
 def test_chunks_give_the_gradient_of_the_whole_batch(
     tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
