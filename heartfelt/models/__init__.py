@@ -29,6 +29,7 @@ MODELS: dict[str, str] = {
     "meed2_planner": "heartfelt.models.meed2_planner",
     "transformer_matcher": "heartfelt.models.transformer_matcher",
     "encoder_matcher": "heartfelt.models.encoder_matcher",
+    "late_matcher": "heartfelt.models.late_matcher",
     "cross_encoder": "heartfelt.models.cross_encoder",
     "jury": "heartfelt.models.jury",
     "bilstm_seq2seq": "heartfelt.models.bilstm_seq2seq",
@@ -42,8 +43,9 @@ MODELS: dict[str, str] = {
 MATCHERS = (
     "transformer_matcher",
     "encoder_matcher",
+    "late_matcher",
 )  # of these, those that tell which reply fits, by two vectors
-RERANKERS = ("cross_encoder", "jury")  # and by reading context and reply together
+RERANKERS = ("cross_encoder", "jury", "late_matcher")  # and by comparing more of context and reply
 GENERATORS = (
     "bilstm_seq2seq",
     "transformer_generator",

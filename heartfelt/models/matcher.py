@@ -24,7 +24,7 @@ from heartfelt.models.heads import UNLABELLED, Heads, Lesson
 
 CHUNK = 32  # texts that are encoded at once: what is computed of more does not stay in the cache
 
-Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size)
+Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size), or of each token
 NO_REPLY = -1  # in place of a reply's number: this row is there for its labels
 
 
@@ -105,7 +105,7 @@ class Matcher(PreTrainedModel):
         )
 
     def in_chunks(self, encode: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
-        """Texts of like length together, so that little is padding."""
+        """Texts of like length together, so that little is padding; (texts, …), or (texts, tokens, …) as ids are."""
         lengths = mask.sum(1)
         order = lengths.argsort(descending=True, stable=True)
         parts = []
@@ -113,7 +113,8 @@ class Matcher(PreTrainedModel):
             longest = int(lengths[rows[0]])
             part = ids[rows, :longest], mask[rows, :longest]
             again = self.recompute and torch.is_grad_enabled() and len(ids) > CHUNK
-            parts.append(checkpoint(encode, *part, use_reentrant=False) if again else encode(*part))
+            found = checkpoint(encode, *part, use_reentrant=False) if again else encode(*part)
+            parts.append(F.pad(found, (0, 0, 0, ids.shape[1] - longest)) if found.ndim == 3 else found)
         return torch.cat(parts)[order.argsort()]
 
 
@@ -136,11 +137,15 @@ def _one_way(asked: Tensor, answers: Tensor, groups: Tensor, scale: float) -> Te
         rank = dist.get_rank()
         everywhere, theirs = torch.cat(all_gather(answers)), torch.cat(all_gather(groups))
     right = torch.arange(len(asked), device=asked.device) + rank * len(asked)
-    hidden = (groups[:, None] == theirs[None]).any(-1) | (theirs[:, 0] == NO_REPLY)  # (batch, batch of all)
+    return right_one(scale * asked @ everywhere.T, groups, theirs, right)
+
+
+def right_one(scores: Tensor, groups: Tensor, theirs: Tensor, right: Tensor) -> Tensor:
+    """Cross entropy of the right one in each row of (batch, batch of all) scores; groups: of rows and of columns."""
+    hidden = (groups[:, None] == theirs[None]).any(-1) | (theirs[:, 0] == NO_REPLY)
     hidden[torch.arange(len(right)), right] = False
-    scores = (scale * asked @ everywhere.T).masked_fill(hidden, float("-inf"))
-    losses = F.cross_entropy(scores, right, reduction="none") * (groups[:, 0] != NO_REPLY)
-    return losses.mean()
+    losses = F.cross_entropy(scores.masked_fill(hidden, float("-inf")), right, reduction="none")
+    return (losses * (groups[:, 0] != NO_REPLY)).mean()
 
 
 def unit(vectors: Tensor, normal: bool) -> Tensor:

@@ -41,15 +41,15 @@ class MatcherRun:
     """A finished run of a retrieval model."""
 
     def __init__(self, folder: Path) -> None:
-        self._reader = open_reader(folder, MATCHERS, "match replies")
+        self.reader = open_reader(folder, MATCHERS, "match replies")
         self._folder, self.name = folder, folder.resolve().name
-        prepend = self._reader.recipe.prepend
+        prepend = self.reader.recipe.prepend
         self._label = prepender(folder / "prepend", prepend.labels) if prepend else None
 
     @cached_property
     def fingerprint(self) -> str:
         """Of the weights, and of what texts are cut to."""
-        settings = self._reader.settings
+        settings = self.reader.settings
         digest = hashlib.sha256(
             repr((settings.window, settings.max_tokens, settings.max_reply_tokens)).encode()
         )
@@ -58,25 +58,30 @@ class MatcherRun:
         return digest.hexdigest()
 
     def contexts(self, talks: Sequence[Sequence[Turn]]) -> Vectors:
+        return in_batches(self.reader, self.context_ids(talks), self.reader.model.contexts)
+
+    def replies(self, texts: Sequence[str]) -> Vectors:
+        return in_batches(self.reader, self.reply_ids(texts), self.reader.model.replies)
+
+    def context_ids(self, talks: Sequence[Sequence[Turn]]) -> list[list[int]]:
+        """What the model reads of each."""
         from heartfelt.models.matcher import encode_context
 
-        _, settings, tokenizer, model = self._reader
+        _, settings, tokenizer, _ = self.reader
         labels = self._labels([" ".join(turn.text for turn in talk[-settings.window :]) for talk in talks])
-        ids = [
+        return [
             encode_context(settings, tokenizer, talk, label)
             for talk, label in zip(talks, labels, strict=True)
         ]
-        return in_batches(self._reader, ids, model.contexts)
 
-    def replies(self, texts: Sequence[str]) -> Vectors:
+    def reply_ids(self, texts: Sequence[str]) -> list[list[int]]:
         from heartfelt.models.matcher import encode_reply
 
-        _, settings, tokenizer, model = self._reader
-        ids = [
+        _, settings, tokenizer, _ = self.reader
+        return [
             encode_reply(settings, tokenizer, text, label)
             for text, label in zip(texts, self._labels(texts), strict=True)
         ]
-        return in_batches(self._reader, ids, model.replies)
 
     def _labels(self, texts: Sequence[str]) -> list[str]:
         return self._label(texts) if self._label else [""] * len(texts)

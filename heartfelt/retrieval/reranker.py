@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from heartfelt.dialogue import Turn
-from heartfelt.errors import BadData, MissingData, UnknownName
+from heartfelt.errors import BadData, MissingData, UnknownName, need
 from heartfelt.models import MATCHERS, RERANKERS
 from heartfelt.recipe import fill
 from heartfelt.recipe import load as load_recipe
@@ -40,7 +40,7 @@ class Reader(Protocol):
 
 
 def open_reranker(folder: Path) -> Reranker:
-    return JuryRun(folder) if _model_of(folder) == "jury" else CrossRun(folder)
+    return {"jury": JuryRun, "late_matcher": LateRun}.get(_model_of(folder), CrossRun)(folder)
 
 
 class CrossRun:
@@ -79,9 +79,58 @@ class MatchReader:
         return np.asarray((left * right).sum(1, keepdims=True), np.float32)
 
 
+class LateRun:
+    """Late interaction: equal contexts and equal replies are read once, and their words compared."""
+
+    names = ("match", "of_reply", "of_context")
+
+    def __init__(self, folder: Path) -> None:
+        self._run = MatcherRun(folder)
+        self.name = self._run.name
+
+    def __call__(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        config = self._run.reader.model.config
+        return self.read(pairs, step) @ np.array(
+            [config.scale, config.word_scale, config.word_scale], np.float32
+        )
+
+    def read(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
+        talks = list(dict.fromkeys(tuple(turns) for turns, _ in pairs))
+        texts = list(dict.fromkeys(reply for _, reply in pairs))
+        contexts = dict(zip(talks, self._words(self._run.context_ids(talks), False), strict=True))
+        replies = dict(zip(texts, self._words(self._run.reply_ids(texts), True), strict=True))
+        found = np.empty((len(pairs), 3), np.float32)
+        for place, (turns, reply) in enumerate(pairs):
+            (context, said), (answer, answered) = contexts[tuple(turns)], replies[reply]
+            like = said @ answered.T  # (words of the context, words of the reply)
+            found[place] = context @ answer, like.max(0).mean(), like.max(1).mean()
+        step(f"{len(pairs):,} of {len(pairs):,}")
+        return found
+
+    def _words(self, ids: list[list[int]], of_reply: bool) -> list[tuple[Vectors, Vectors]]:
+        """Of each text its vector, and those of its words."""
+        torch, model = need("torch", "train", "A run folder"), self._run.reader.model
+        longest, size = max(map(len, ids)), model.config.words
+
+        def flat(ids: Any, mask: Any) -> Any:
+            read, words = model.read_words(ids, mask, of_reply)
+            vectors = (model.place_reply if of_reply else model.place_context)(read)
+            words = torch.nn.functional.pad(words, (0, 0, 0, longest - ids.shape[1]))
+            return torch.cat([vectors, words.flatten(1)], 1)
+
+        rows = in_batches(self._run.reader, ids, flat)
+        cut = rows.shape[1] - longest * size
+        return [
+            (row[:cut], row[cut : cut + size * len(one)].reshape(-1, size))
+            for row, one in zip(rows, ids, strict=True)
+        ]
+
+
 def open_juror(folder: Path) -> Reader:
     """A finished run of any model that can be one of a jury."""
     model = _model_of(folder)
+    if model == "late_matcher":
+        return LateRun(folder)
     if model in MATCHERS:
         return MatchReader(folder)
     return CrossRun(folder) if model == "cross_encoder" else LikelihoodRun(folder)

@@ -49,7 +49,7 @@ def train(recipe: Recipe, folder: Path, data: Path | None = None, watch: Any = N
             from heartfelt.training.jury import train_jury
 
             return train_jury(recipe, module, folder, data)
-        if recipe.model in RERANKERS:
+        if recipe.model in RERANKERS and recipe.model not in MATCHERS:
             from heartfelt.training.reranking import train_reranking
 
             return train_reranking(recipe, module, folder, data, watch)

@@ -18,11 +18,12 @@ from transformers.trainer_utils import EvalPrediction
 from heartfelt.errors import InvalidValue
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
-from heartfelt.models import MATCHERS, module_of
+from heartfelt.models import MATCHERS, RERANKERS, module_of
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.models.matcher import NO_REPLY, encode_context, encode_reply
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
 from heartfelt.retrieval.embedder import MatcherRun
+from heartfelt.terminal import counting
 from heartfelt.text import same_key
 from heartfelt.training import predictions
 from heartfelt.training.batches import padded
@@ -80,6 +81,13 @@ def train_matching(
     save_model(learner)
     if learner.first_process:
         run.write("labels.json", {head: list(labels) for head, labels in heads.items()})
+    if recipe.model in RERANKERS:
+        from heartfelt.training.reranking import score as score_again
+
+        if torch.distributed.is_initialized():
+            torch.distributed.barrier()  # all of them read what was saved
+        with counting("Scoring") as step:
+            found["test"] |= score_again(run, task, "test", data, step)
     return finish(learner, task.what, results_of(learner, found, splits, data_hash(splits)))
 
 

@@ -13,10 +13,10 @@ from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.dialogue import Turn
-from heartfelt.models.cross_encoder import Settings
+from heartfelt.models import module_of
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.retrieval.embedder import MatcherRun, Vectors, matches
-from heartfelt.retrieval.reranker import CrossRun
+from heartfelt.retrieval.reranker import open_reranker
 from heartfelt.terminal import counting
 from heartfelt.text import same_key
 from heartfelt.training.batches import padded
@@ -119,13 +119,14 @@ def found_on_valid(predicted: EvalPrediction) -> dict[str, float]:
 def score(
     run: Run, task: PairTask, split: str, data: Path | None, step: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Of a hundred replies the retrieval run's first ten are read again; "shortlist" is that run without it."""
-    settings: Any = fill(Settings, run.recipe.settings)[0]
+    """Of a hundred replies the retrieval run's first ten are read again; "shortlist" is that run without it. A run of
+    late interaction reads its own."""
+    settings: Any = fill(module_of(run.recipe.model).Settings, run.recipe.settings)[0]
     pairs = [pair for pair in task.read(split, data) if pair.reply]
     refuse_too_few(task, split, pairs)
-    matcher, again = MatcherRun(Path(settings.shortlist)), CrossRun(run.folder)
+    matcher = MatcherRun(Path(getattr(settings, "shortlist", run.folder)))
     shortlist = Shortlist(pairs, matcher, READ_AGAIN, step)
-    return shortlist.scored(again(shortlist.asked, step))
+    return shortlist.scored(open_reranker(run.folder)(shortlist.asked, step))
 
 
 class Shortlist:

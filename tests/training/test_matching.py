@@ -392,3 +392,68 @@ def test_mistakes_are_told_together(tiny_bert: Path, talks: Path, tmp_path: Path
     with pytest.raises(BadRecipe, match="learns which reply fits, as in pairs"):
         engine.train(replace(bert(tiny_bert), task="situations"), tmp_path / "run", talks)
     assert not (tmp_path / "run").exists()
+
+
+def test_words_find_their_like_whatever_is_padding() -> None:
+    import torch
+
+    from heartfelt.models.late_matcher import compared
+
+    east, north = [1.0, 0.0], [0.0, 1.0]
+    west = [-1.0, 0.0]
+    said = torch.tensor([[east, north, north], [west, west, west]])  # the first context has two words, padded by one
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1]])
+    answered = torch.tensor([[east, east], [north, west]])
+    reply_mask = torch.tensor([[1, 0], [1, 1]])
+    found = compared(said, mask, answered, reply_mask, 2.0)
+    # First context, first reply: its one word is there (1); of the context's words one is (1) and one is not (0).
+    # First context, second reply: north is there (1), west is nowhere (0); east finds north (0), north itself (1).
+    # Second context: east finds west (-1), each west finds east (-1); north finds 0, west 1; each west finds west (1).
+    assert found.tolist() == [[2 * (1 + 0.5), 2 * (0.5 + 0.5)], [2 * (-1 - 1), 2 * (0.5 + 1)]]
+
+
+def test_late_interaction_learns_and_reads_a_shortlist_again(
+    tiny_bert: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from heartfelt.dialogue import Turn
+    from heartfelt.models.late_matcher import compared, load
+    from heartfelt.retrieval.embedder import MatcherRun
+    from heartfelt.retrieval.reranker import open_juror, open_reranker
+    from heartfelt.training import engine
+    from heartfelt.training.pairs import PAIRS
+    from heartfelt.training.score_pairs import score_pairs
+
+    monkeypatch.setattr("heartfelt.training.reranking.READ_AGAIN", 20)  # all of them
+    first = bert(tiny_bert, epochs=1, evaluate_every=3)
+    engine.train(first, tmp_path / "first", talks)
+    recipe = replace(bert(tiny_bert), model="late_matcher", start=str(tmp_path / "first"))
+    recipe = replace(recipe, settings={**recipe.settings, "words": 8, "both_ways": True})
+    found = engine.train(recipe, tmp_path / "late", talks)["scores"]["test"]
+    assert found["replies"]["p_at_1"][0] > 90
+    assert found["shortlist"]["p_at_1"][0] > 80, "its vectors learn, too"
+    assert score_pairs(Run(tmp_path / "late"), PAIRS["pairs"], "test", talks) == found
+    # What is read pair by pair is what the model compares in a batch.
+    texts = ["i am so sad , my dog", "my cat"]
+    replies = ["what did you say ?", "so"]
+    asked = [([Turn("speaker", text)], reply) for text in texts for reply in replies]
+    run, model = MatcherRun(tmp_path / "late"), load(tmp_path / "late" / "model").eval()
+    with torch.no_grad():
+        (_, said), mask = _read(model, run.context_ids([turns for turns, _ in asked[::2]]), False)
+        (_, answered), reply_mask = _read(model, run.reply_ids(replies), True)
+        by_words = compared(said, mask, answered, reply_mask, 1.0).flatten()
+    numbers = open_juror(tmp_path / "late").read(asked)
+    assert np.allclose(numbers[:, 1:].sum(1), by_words, atol=1e-5)
+    vectors = run.contexts([turns for turns, _ in asked[::2]]) @ run.replies(replies).T
+    assert np.allclose(numbers[:, 0], vectors.flatten(), atol=1e-5)
+    assert np.allclose(open_reranker(tmp_path / "late")(asked), numbers @ [20, 10, 10], atol=1e-4)
+
+
+def _read(model: Any, ids: list[list[int]], of_reply: bool) -> tuple[Any, Any]:
+    import torch
+
+    longest = max(map(len, ids))
+    mask = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in ids])
+    padded = torch.tensor([one + [0] * (longest - len(one)) for one in ids])
+    return model.read_words(padded, mask, of_reply), mask
