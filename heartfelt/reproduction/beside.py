@@ -42,8 +42,12 @@ def kept(results: Path, paper: str, recipe: Path | None) -> Kept | None:
 
 
 def is_missing(row: Row, found: Kept | None) -> bool:
-    """Is there a column that the paper fills, and we could, but have not?"""
-    return found is None or any(found.figure(*row.head(column)) is None for column in row.paper)
+    """Is there a column that the paper fills or that the row is to be scored for, and that we have not?"""
+    return (
+        found is None
+        or any(found.figure(*row.head(column)) is None for column in row.paper)
+        or any(task not in found.results.get("scores", {}).get("test", {}) for task in row.score)
+    )
 
 
 def beside(paper: Paper, key: str, place: Place, scale: str) -> Table:

@@ -51,9 +51,13 @@ class Index:
         """Open an index; it must have been made by this very encoder."""
         self.card = read_card(folder)
         if self.card.fingerprint != embedder.fingerprint:
+            other = (
+                f"another encoder ({self.card.encoder}) than"
+                if self.card.encoder != embedder.name
+                else "another version of"
+            )
             raise BadData(
-                f"The index {folder} was made with another encoder ({self.card.encoder}) than {embedder.name}: build "
-                "it again (heartfelt index build)"
+                f"The index {folder} was made with {other} {embedder.name}: build it again (heartfelt index build)"
             )
         count, size = self.card.count, self.card.size
         try:

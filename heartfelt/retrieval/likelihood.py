@@ -16,6 +16,7 @@ from heartfelt.retrieval.reading import open_reader
 Pairs = Sequence[tuple[Sequence[Turn], str]]
 _LONGEST = 256  # tokens of context
 _LONGEST_REPLY = 100
+_SIDE_BY_SIDE = 16  # replies
 
 
 class LikelihoodRun:
@@ -32,15 +33,20 @@ class LikelihoodRun:
 
     def read(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> NDArray[np.float32]:
         """(pairs, 3)"""
+        self._read_alone({reply for _, reply in pairs} - self._alone.keys())
         found: list[tuple[float, float, float]] = []
         for turns, replies in _by_context(pairs):
             given, tokens = self._nats(turns, replies)
-            for reply in replies:
-                if reply not in self._alone:
-                    self._alone[reply] = self._nats((), [reply])[0][0]
             found += [(g, self._alone[r], float(n)) for g, r, n in zip(given, replies, tokens, strict=True)]
             step(f"{len(found):,} of {len(pairs):,}")
         return np.array(found, np.float32).reshape(-1, 3)
+
+    def _read_alone(self, replies: set[str]) -> None:
+        """Replies of like length side by side, after nothing."""
+        order = sorted(replies, key=lambda reply: (len(reply), reply))
+        for start in range(0, len(order), _SIDE_BY_SIDE):
+            part = order[start : start + _SIDE_BY_SIDE]
+            self._alone |= zip(part, self._nats((), part)[0], strict=True)
 
     def _nats(self, turns: Sequence[Turn], replies: Sequence[str]) -> tuple[list[float], list[int]]:
         """Of each reply, the sum over its tokens: what was said is read once, the replies side by side after it."""

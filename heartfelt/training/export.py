@@ -137,7 +137,11 @@ class _Matcher(torch.nn.Module):
         return self.model.heads(read), self.model.place_context(read), self.model.place_reply(read)
 
 
-_TRACED: dict[str, Any] = {"encoder_classifier": _Classifier, "encoder_matcher": _Matcher}
+_TRACED: dict[str, Any] = {
+    "encoder_classifier": _Classifier,
+    "encoder_matcher": _Matcher,
+    "late_matcher": _Matcher,  # its vectors; words are for torch
+}
 
 
 def _onnx(traced: Any, scratch: Path, int8: bool) -> Path:

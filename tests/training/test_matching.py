@@ -129,7 +129,9 @@ def test_both_ways_a_reply_is_also_asked_which_context_it_answers() -> None:
     replies = torch.tensor([[1.0, 1.0], [1.0, 0.0]])  # products [[1, 1], [1, 0]]: the second is behind by 1
     back = (np.log(2) + np.log(1 + np.e)) / 2
     assert matching_loss(contexts, replies, apart, 1.0, both_ways=True) == pytest.approx(back)
-    replies = torch.tensor([[2.0, 1.0], [0.0, 3.0]])  # [[2, 0], [1, 3]]: rows lead by 2 and 2, columns by 1 and 3
+    replies = torch.tensor(
+        [[2.0, 1.0], [0.0, 3.0]]
+    )  # [[2, 0], [1, 3]]: rows lead by 2 and 2, columns by 1 and 3
     rows = np.log(1 + np.exp(-2))
     columns = (np.log(1 + np.exp(-1)) + np.log(1 + np.exp(-3))) / 2
     assert matching_loss(contexts, replies, apart, 1.0, both_ways=True) == pytest.approx((rows + columns) / 2)
@@ -401,7 +403,9 @@ def test_words_find_their_like_whatever_is_padding() -> None:
 
     east, north = [1.0, 0.0], [0.0, 1.0]
     west = [-1.0, 0.0]
-    said = torch.tensor([[east, north, north], [west, west, west]])  # the first context has two words, padded by one
+    said = torch.tensor(
+        [[east, north, north], [west, west, west]]
+    )  # the first context has two words, padded by one
     mask = torch.tensor([[1, 1, 0], [1, 1, 1]])
     answered = torch.tensor([[east, east], [north, west]])
     reply_mask = torch.tensor([[1, 0], [1, 1]])
