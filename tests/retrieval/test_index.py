@@ -90,7 +90,7 @@ def test_a_large_pool_is_searched_by_lists(tmp_path: Path) -> None:
 def test_vectors_of_two_encoders_are_never_mixed(tmp_path: Path) -> None:
     build(tmp_path / "index", pool("yes", "no"), Letters("one"))
     with pytest.raises(
-        BadData, match="made with another version of letters: build it again .heartfelt index build"
+        BadData, match=r"made with another version of letters: build it again \(heartfelt index build\)"
     ):
         Index(tmp_path / "index", Letters("two"))
 
