@@ -26,7 +26,7 @@ def agent_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--backend", "--model", help="Who writes the replies: a server's URL (…/v1#model), a run folder, "
                      "a .gguf adapter, or an index of replies; else the shipped model."),
         click.option("--pool", type=_PATH, help="An index of replies that join those written (heartfelt index build)."),
-        click.option("--reranker", type=_PATH, help="A cross_encoder's or jury's run that orders an index's replies."),
+        click.option("--reranker", type=_PATH, help="A re-ranker's run that orders an index's replies."),
         click.option("--knowledge", type=_PATH, help="A folder of `heartfelt knowledge build`: the why has concepts."),
         click.option("--situations", type=_PATH, help="A folder of your own situations and their replies; else, "
                      "with the shipped model, Heartfelt's own."),

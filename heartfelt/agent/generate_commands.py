@@ -38,7 +38,9 @@ _WAYS = Decoding.__struct_fields__
     help="For a model that is told what to do: planned (by the shipped planner), gold, or one of the 41 labels.",
 )
 @click.option(
-    "--reranker", type=_PATH, help="A cross_encoder's or jury's run that orders what retrieval finds."
+    "--reranker",
+    type=_PATH,
+    help="A re-ranker's run (cross_encoder, late_matcher, jury) that orders what is found.",
 )
 @click.option("--data", type=_PATH, help="Where the corpora lie; else $HEARTFELT_DATA.")
 def generate(

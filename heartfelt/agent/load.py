@@ -41,7 +41,7 @@ def load(
 ) -> Agent:
     """backend: None for the shipped model; the address of an OpenAI-compatible server; a run folder; an adapter (.gguf)
     over the base weights; or an index of replies (heartfelt index build). pool: an index whose replies join what the
-    backend writes. reranker: a cross-encoder's run that puts an index's replies in order. knowledge: a folder of
+    backend writes. reranker: a run that puts an index's replies in order. knowledge: a folder of
     `heartfelt knowledge build`, whose concepts every reply then names. situations: a folder of your own, whose replies
     are sent where a message is of their kind; with the shipped model Heartfelt's own are, and elsewhere replies by
     mood, unless known is False. slots: replies that llama.cpp writes side by side; threads: that it does so on; ahead:

@@ -21,7 +21,7 @@ from heartfelt.dialogue import Turn
 from heartfelt.errors import InvalidValue
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer, separator
 
-STARTS_FROM = ("encoder_classifier", "encoder_matcher")  # whose encoder it takes over
+STARTS_FROM = ("encoder_classifier", "encoder_matcher", "late_matcher")  # whose encoder it takes over
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from heartfelt.models.matcher import Matcher, own_projection, refuse_unreadable,
 
 Pooling = Literal["mean", "first"]
 FIXED = ("pooling", "shared", "projected", "normal", "second")
-STARTS_FROM = ("encoder_classifier",)  # whose encoder and heads it takes over
+STARTS_FROM = ("encoder_classifier", "late_matcher")  # whose encoder and heads it takes over
 
 
 @dataclass(frozen=True)

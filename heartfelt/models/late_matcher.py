@@ -1,9 +1,10 @@
-"""Late interaction (ColBERT; Khattab & Zaharia 2020): each word of a reply looks for its like in what was said, and the
-other way round.
+"""Late interaction (ColBERT; Khattab & Zaharia 2020): vectors find replies, words read them once more
 
     fit = scale · context · reply                                           as encoder_matcher: these two vectors find
         + word_scale · mean over the reply's words of max over the context's of  word · word
         + word_scale · mean over the context's words of max over the reply's     these read what was found once more
+
+Each word of a reply looks for its like in what was said, and the other way round.
 
 Both sides are still read apart: a reply's words can be kept, and a context is read once for all of its candidates. One
 vector forgets the details that tell one dog's story from another's; words do not. Both ways of matching learn, each by
@@ -114,8 +115,9 @@ def compared(said: Tensor, mask: Tensor, answered: Tensor, reply_mask: Tensor, s
     rows = []
     for part, here in zip(said.split(_BLOCK), mask.split(_BLOCK), strict=True):
         like = torch.einsum("ctw,rsw->ctrs", part, answered)
-        by_reply = (like.amax(1) * reply_mask).sum(2) / reply_mask.sum(1)
-        by_context = (like.amax(3) * here[:, :, None]).sum(1) / here.sum(1, keepdim=True)
+        # max, not amax: its gradient keeps where the largest were, and not the products, which are gigabytes.
+        by_reply = (like.max(1).values * reply_mask).sum(2) / reply_mask.sum(1)
+        by_context = (like.max(3).values * here[:, :, None]).sum(1) / here.sum(1, keepdim=True)
         rows.append(by_reply + by_context)
     return scale * torch.cat(rows)
 
@@ -127,6 +129,10 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         **{name: getattr(plain.config, name) for name in
            ("encoder", "second", "pooling", "shared", "projected", "normal", "scale", "classes", "head_weight")},
     )  # fmt: skip
+    if settings.words > plain.encoder.config.hidden_size:
+        raise InvalidValue(
+            f"settings.words: a word of {settings.checkpoint} has {plain.encoder.config.hidden_size} numbers at most"
+        )
     model = LateMatcher(config)
     model.load_state_dict(plain.state_dict(), strict=False)
     model.recompute, model.both_ways = settings.recompute, settings.both_ways

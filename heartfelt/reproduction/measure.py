@@ -126,6 +126,7 @@ def _found(run: Run, row: Row, place: Place, dialogues: list[Any], header: Heade
         guard = Guard(ear=False)
         pool = read_pool(row.pool, place.data, lambda text: guard.check(text).action == "pass")
         build(index, pool, MatcherRun(run.folder), run="..")
-    reranker = place.runs / f"{row.reranker}.cpu" if row.reranker else None
+    itself = run.folder if row.reranker == row.recipe else place.runs / f"{row.reranker}.cpu"
+    reranker = itself if row.reranker else None
     found = retriever(index, reranker=reranker)
     return retrieve(found, dialogues, msgspec.structs.replace(header, source=found.name))

@@ -33,7 +33,7 @@ class LikelihoodRun:
 
     def read(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> NDArray[np.float32]:
         """(pairs, 3)"""
-        self._read_alone({reply for _, reply in pairs} - self._alone.keys())
+        self._read_alone({reply for _, reply in pairs} - self._alone.keys(), step)
         found: list[tuple[float, float, float]] = []
         for turns, replies in _by_context(pairs):
             given, tokens = self._nats(turns, replies)
@@ -41,12 +41,13 @@ class LikelihoodRun:
             step(f"{len(found):,} of {len(pairs):,}")
         return np.array(found, np.float32).reshape(-1, 3)
 
-    def _read_alone(self, replies: set[str]) -> None:
+    def _read_alone(self, replies: set[str], step: Callable[[str], None]) -> None:
         """Replies of like length side by side, after nothing."""
         order = sorted(replies, key=lambda reply: (len(reply), reply))
         for start in range(0, len(order), _SIDE_BY_SIDE):
             part = order[start : start + _SIDE_BY_SIDE]
             self._alone |= zip(part, self._nats((), part)[0], strict=True)
+            step(f"{start + len(part):,} of {len(order):,} replies by themselves")
 
     def _nats(self, turns: Sequence[Turn], replies: Sequence[str]) -> tuple[list[float], list[int]]:
         """Of each reply, the sum over its tokens: what was said is read once, the replies side by side after it."""

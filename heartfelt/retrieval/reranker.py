@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from heartfelt.dialogue import Turn
-from heartfelt.errors import BadData, MissingData, UnknownName, need
+from heartfelt.errors import BadData, InvalidValue, MissingData, UnknownName, need
 from heartfelt.models import MATCHERS, RERANKERS
 from heartfelt.recipe import fill
 from heartfelt.recipe import load as load_recipe
@@ -40,7 +40,11 @@ class Reader(Protocol):
 
 
 def open_reranker(folder: Path) -> Reranker:
-    return {"jury": JuryRun, "late_matcher": LateRun}.get(_model_of(folder), CrossRun)(folder)
+    model = _model_of(folder)
+    if model not in RERANKERS:
+        raise InvalidValue(f"{folder} ({model}) does not re-rank: take a run of {' or '.join(RERANKERS)}")
+    kinds: dict[str, Callable[[Path], Reranker]] = {"jury": JuryRun, "late_matcher": LateRun}
+    return kinds.get(model, CrossRun)(folder)
 
 
 class CrossRun:
@@ -97,8 +101,8 @@ class LateRun:
     def read(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:
         talks = list(dict.fromkeys(tuple(turns) for turns, _ in pairs))
         texts = list(dict.fromkeys(reply for _, reply in pairs))
-        contexts = dict(zip(talks, self._words(self._run.context_ids(talks), False), strict=True))
-        replies = dict(zip(texts, self._words(self._run.reply_ids(texts), True), strict=True))
+        contexts = dict(zip(talks, self._words(self._run.context_ids(talks), False, step), strict=True))
+        replies = dict(zip(texts, self._words(self._run.reply_ids(texts), True, step), strict=True))
         found = np.empty((len(pairs), 3), np.float32)
         for place, (turns, reply) in enumerate(pairs):
             (context, said), (answer, answered) = contexts[tuple(turns)], replies[reply]
@@ -107,7 +111,7 @@ class LateRun:
         step(f"{len(pairs):,} of {len(pairs):,}")
         return found
 
-    def _words(self, ids: list[list[int]], of_reply: bool) -> list[tuple[Vectors, Vectors]]:
+    def _words(self, ids: list[list[int]], of_reply: bool, step: Step) -> list[tuple[Vectors, Vectors]]:
         """Of each text its vector, and those of its words."""
         torch, model = need("torch", "train", "A run folder"), self._run.reader.model
         longest, size = max(map(len, ids)), model.config.words
@@ -118,7 +122,7 @@ class LateRun:
             words = torch.nn.functional.pad(words, (0, 0, 0, longest - ids.shape[1]))
             return torch.cat([vectors, words.flatten(1)], 1)
 
-        rows = in_batches(self._run.reader, ids, flat)
+        rows = in_batches(self._run.reader, ids, flat, step)
         cut = rows.shape[1] - longest * size
         return [
             (row[:cut], row[cut : cut + size * len(one)].reshape(-1, size))
@@ -166,7 +170,7 @@ def _model_of(folder: Path) -> str:
     if not path.is_file():
         raise MissingData(f"{folder} is not a finished run: heartfelt runs list shows those that are")
     model = load_recipe(path).model
-    known = (*RERANKERS, *MATCHERS, "listener_lm")
+    known = dict.fromkeys((*RERANKERS, *MATCHERS, "listener_lm"))
     if model not in known:
         raise UnknownName("model that reads replies", model, known)
     return model

@@ -34,7 +34,7 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     """Write encoder.onnx, tokenizer.json and encoder.json for a finished run of an encoder with heads."""
     recipe = run.recipe
     if recipe.model not in _TRACED or run.results is None:
-        raise InvalidValue(f"{run.folder} is not a finished run of an {' or an '.join(_TRACED)}")
+        raise InvalidValue(f"{run.folder} is not a finished run of {' or '.join(_TRACED)}")
     if not run.labels or not recipe.settings.get("shared", True):
         raise InvalidValue(
             f"{run.folder} has no labels (settings.heads), or two encoders: it cannot be exported"

@@ -167,14 +167,13 @@ def refuse_too_few(task: PairTask, split: str, pairs: Sequence[Pair]) -> None:
 
 
 def encoder(settings: Any, tokenizer: Tokenizer, heads: Heads | None = None) -> Encode:
-    """How a pair becomes tokens, and numbers by which equal replies and equal contexts are known."""
-    seen: dict[str, int] = {}
+    """How a pair becomes tokens, and numbers by which equal replies and equal contexts are known, in every process."""
     ids = {head: {label: i for i, label in enumerate(labels)} for head, labels in (heads or {}).items()}
 
     def encode(pair: Pair) -> dict[str, Any]:
         context = "\n".join(turn.text for turn in pair.context[-settings.window :])
         alike = (pair.group, pair.group) if pair.group else (same_key(pair.reply), same_key(context))
-        groups = [seen.setdefault(key, len(seen)) for key in alike]
+        groups = [_number(key) for key in alike]
         groups[0] = groups[0] if pair.reply else NO_REPLY
         labels = [ids[head].get(pair.labels.get(head, ""), UNLABELLED) for head in ids]
         return {
@@ -184,6 +183,14 @@ def encoder(settings: Any, tokenizer: Tokenizer, heads: Heads | None = None) -> 
         }
 
     return encode
+
+
+def _number(key: str) -> int:
+    """One that no other text has, and that is none of a head's labels' and not NO_REPLY: 63 bits of a hash."""
+    return (
+        int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        >> 1
+    )
 
 
 def padded_pairs(examples: Sequence[dict[str, Any]], pad_id: int) -> dict[str, Tensor]:

@@ -25,7 +25,11 @@ def restore(shipped: Path, recipe: Recipe, folder: Path) -> Run:
     labels: dict[str, tuple[str, ...]] = {}
     if shipped.is_dir():
         if recipe.model not in ("encoder_classifier", "encoder_matcher"):
-            raise InvalidValue(f"an exported encoder is not of {recipe.model}, which this recipe trains")
+            raise InvalidValue(
+                f"an exported encoder is not of {recipe.model}, which this recipe trains"
+                if recipe.model != "late_matcher"
+                else "of a late_matcher its vectors are exported, and not its words: take a recipe of encoder_matcher"
+            )
         labels = read_card(shipped).heads
         classes = {head: len(names) for head, names in labels.items()}
         model, tokenizer = module_of(recipe.model).build(settings, classes, [])

@@ -139,6 +139,33 @@ def test_both_ways_a_reply_is_also_asked_which_context_it_answers() -> None:
     assert matching_loss(contexts, replies, nothing, 1.0, both_ways=True) == pytest.approx(0)
 
 
+def test_every_process_knows_equal_replies_by_the_same_number(tiny_bert: Path) -> None:
+    from heartfelt.dialogue import Turn
+    from heartfelt.models.backbone import load_tokenizer
+    from heartfelt.models.encoder_matcher import Settings
+    from heartfelt.models.matcher import NO_REPLY
+    from heartfelt.training.matching import encoder
+    from heartfelt.training.pairs import Pair
+
+    pairs = [
+        Pair("d", place, (Turn("speaker", f"my {word}"),), reply, {})
+        for place, (word, reply) in enumerate(
+            [("dog", "so sad"), ("cat", "So sad."), ("dog", "oh"), ("job", "")]
+        )
+    ]
+    tokenizer = load_tokenizer(str(tiny_bert))
+    # Each process encodes what it is asked for, in its own order.
+    here, there = (encoder(Settings(checkpoint=str(tiny_bert)), tokenizer) for _ in range(2))
+    one = [here(pair)["labels"] for pair in pairs]
+    other = [there(pair)["labels"] for pair in reversed(pairs)][::-1]
+    assert one == other
+    replies, contexts = [row[0] for row in one], [row[1] for row in one]
+    assert replies[0] == replies[1] != replies[2]
+    assert contexts[0] == contexts[2] != contexts[1]
+    assert replies[3] == NO_REPLY
+    assert not set(replies) & set(contexts)
+
+
 def test_what_is_not_asked_for_is_not_encoded() -> None:
     from heartfelt.training.gradient import Encoded
 
@@ -452,6 +479,14 @@ def test_late_interaction_learns_and_reads_a_shortlist_again(
     vectors = run.contexts([turns for turns, _ in asked[::2]]) @ run.replies(replies).T
     assert np.allclose(numbers[:, 0], vectors.flatten(), atol=1e-5)
     assert np.allclose(open_reranker(tmp_path / "late")(asked), numbers @ [20, 10, 10], atol=1e-4)
+
+
+def test_words_have_no_more_numbers_than_the_encoder(tiny_bert: Path) -> None:
+    from heartfelt.errors import InvalidValue
+    from heartfelt.models import late_matcher
+
+    with pytest.raises(InvalidValue, match="numbers at most"):
+        late_matcher.build(late_matcher.Settings(checkpoint=str(tiny_bert), words=4096), {}, [])
 
 
 def _read(model: Any, ids: list[list[int]], of_reply: bool) -> tuple[Any, Any]:
