@@ -81,9 +81,9 @@ class EncoderMatcherConfig(PretrainedConfig):
 
 
 class EncoderMatcher(Matcher):
-    config_class = EncoderMatcherConfig
+    config_class: type[EncoderMatcherConfig] = EncoderMatcherConfig
     base_model_prefix = "encoder"
-    drawn = ("context_projection.", "reply_projection.")  # which a classifier does not have
+    drawn: tuple[str, ...] = ("context_projection.", "reply_projection.")  # which a classifier does not have
     _supports_sdpa = True
 
     def __init__(self, config: EncoderMatcherConfig) -> None:
