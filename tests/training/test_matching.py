@@ -460,11 +460,13 @@ def test_late_interaction_learns_and_reads_a_shortlist_again(
     first = bert(tiny_bert, epochs=1, evaluate_every=3)
     engine.train(first, tmp_path / "first", talks)
     recipe = replace(bert(tiny_bert), model="late_matcher", start=str(tmp_path / "first"))
-    recipe = replace(recipe, settings={**recipe.settings, "words": 8, "both_ways": True})
+    settings = {**recipe.settings, "words": 8, "both_ways": True, "window": 8, "heads": ["emotion"]}
+    recipe = replace(recipe, settings=settings)
     found = engine.train(recipe, tmp_path / "late", talks)["scores"]["test"]
     assert found["replies"]["p_at_1"][0] > 90
     assert found["shortlist"]["p_at_1"][0] > 80, "its vectors learn, too"
-    assert score_pairs(Run(tmp_path / "late"), PAIRS["pairs"], "test", talks) == found
+    again = score_pairs(Run(tmp_path / "late"), PAIRS["pairs"], "test", talks)
+    assert again == {"replies": found["replies"], "shortlist": found["shortlist"]}
     # What is read pair by pair is what the model compares in a batch.
     texts = ["i am so sad , my dog", "my cat"]
     replies = ["what did you say ?", "so"]
@@ -479,6 +481,7 @@ def test_late_interaction_learns_and_reads_a_shortlist_again(
     vectors = run.contexts([turns for turns, _ in asked[::2]]) @ run.replies(replies).T
     assert np.allclose(numbers[:, 0], vectors.flatten(), atol=1e-5)
     assert np.allclose(open_reranker(tmp_path / "late")(asked), numbers @ [20, 10, 10], atol=1e-4)
+    _exported_alike(Run(tmp_path / "late"), tmp_path / "exported", talks)
 
 
 def test_words_have_no_more_numbers_than_the_encoder(tiny_bert: Path) -> None:
