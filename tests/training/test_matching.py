@@ -443,6 +443,7 @@ def test_words_find_their_like_whatever_is_padding() -> None:
     assert found.tolist() == [[2 * (1 + 0.5), 2 * (0.5 + 0.5)], [2 * (-1 - 1), 2 * (0.5 + 1)]]
 
 
+@pytest.mark.filterwarnings("ignore")  # as above
 def test_late_interaction_learns_and_reads_a_shortlist_again(
     tiny_bert: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
