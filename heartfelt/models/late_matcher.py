@@ -28,7 +28,7 @@ from heartfelt.models.matcher import matching_loss, own_projection, right_one
 
 FIXED = (*encoder_matcher.FIXED, "words")
 STARTS_FROM = ("encoder_matcher", *encoder_matcher.STARTS_FROM)
-_BLOCK = 32  # contexts whose words are compared with those of all replies at once
+_BLOCK = 64  # texts of each side whose words are compared at once
 _NOWHERE = -4.0  # below every product of two vectors of length one: where there is no word
 
 
@@ -107,19 +107,39 @@ class LateMatcher(EncoderMatcher):
 
 
 def compared(said: Tensor, mask: Tensor, answered: Tensor, reply_mask: Tensor, scale: float) -> Tensor:
-    """(contexts, words, size) and (replies, words, size) with their masks → (contexts, replies)"""
+    """(contexts, words, size) and (replies, words, size) with their masks → (contexts, replies)
+
+    Texts of like length are compared together: in a batch most of the places for words are empty.
+    """
+    contexts, replies = (one.sum(1).argsort(descending=True, stable=True) for one in (mask, reply_mask))
+    rows = [
+        torch.cat(
+            [
+                _compared(*_cut(said, mask, here), *_cut(answered, reply_mask, there))
+                for there in replies.split(_BLOCK)
+            ],
+            1,
+        )
+        for here in contexts.split(_BLOCK)
+    ]
+    return scale * torch.cat(rows)[contexts.argsort()][:, replies.argsort()]
+
+
+def _cut(words: Tensor, mask: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    longest = int(mask[rows[0]].sum())
+    return words[rows, :longest], mask[rows, :longest]
+
+
+def _compared(said: Tensor, mask: Tensor, answered: Tensor, reply_mask: Tensor) -> Tensor:
     # Two numbers more, so that a product with what is no word is below all others: nothing has to be masked later.
     nowhere, nor_here = (_NOWHERE * (one == 0).to(said.dtype).unsqueeze(-1) for one in (mask, reply_mask))
     said = torch.cat([said, nowhere, torch.ones_like(nowhere)], -1)
     answered = torch.cat([answered, torch.ones_like(nor_here), nor_here], -1)
-    rows = []
-    for part, here in zip(said.split(_BLOCK), mask.split(_BLOCK), strict=True):
-        like = torch.einsum("ctw,rsw->ctrs", part, answered)
-        # max, not amax: its gradient keeps where the largest were, and not the products, which are gigabytes.
-        by_reply = (like.max(1).values * reply_mask).sum(2) / reply_mask.sum(1)
-        by_context = (like.max(3).values * here[:, :, None]).sum(1) / here.sum(1, keepdim=True)
-        rows.append(by_reply + by_context)
-    return scale * torch.cat(rows)
+    like = torch.einsum("ctw,rsw->ctrs", said, answered)
+    # max, not amax: its gradient keeps where the largest were, and not the products, which are gigabytes.
+    by_reply = (like.max(1).values * reply_mask).sum(2) / reply_mask.sum(1)
+    by_context = (like.max(3).values * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    return by_reply + by_context
 
 
 def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tuple[LateMatcher, Tokenizer]:
