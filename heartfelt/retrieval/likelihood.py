@@ -28,7 +28,7 @@ class LikelihoodRun:
         self._reader = open_reader(folder, ("listener_lm",), "say how likely a reply is")
         for layer in self._reader.model.modules():
             if hasattr(layer, "lora_A"):
-                layer.merge()  # into the weights below: a fifth less to compute
+                layer.merge()  # into the weights below: less to compute
         self._alone: dict[str, float] = {}
 
     def read(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> NDArray[np.float32]:
