@@ -22,7 +22,7 @@ from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import encoder_classifier
 from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
 from heartfelt.models.heads import Classes, Heads, ordered
-from heartfelt.models.matcher import Matcher, own_projection, refuse_unreadable, unit
+from heartfelt.models.matcher import Matcher, learn_as, own_projection, refuse_unreadable, unit
 
 Pooling = Literal["mean", "first"]
 FIXED = ("pooling", "shared", "projected", "normal", "second")
@@ -45,6 +45,7 @@ class Settings:
     head_weight: float = 1.0
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
     both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
+    word_dropout: float = 0.0  # of tokens left out in training: quicker, less learned by heart
     dropout: float | None = (
         None  # inside the encoder; as the checkpoint has it where left out. 0 is quicker on a CPU
     )
@@ -150,7 +151,7 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = EncoderMatcher(config)
-    model.recompute, model.both_ways = settings.recompute, settings.both_ways
+    learn_as(model, settings)
     for encoder in filter(None, (model.encoder, model.reply_encoder)):
         copy_weights(pretrained, encoder)
     if second is not None and model.second is not None:

@@ -23,8 +23,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from heartfelt.errors import InvalidValue
 from heartfelt.models import encoder_matcher
 from heartfelt.models.encoder_matcher import EncoderMatcher, EncoderMatcherConfig, pooled
-from heartfelt.models.heads import Lesson
-from heartfelt.models.matcher import matching_loss, own_projection, right_one
+from heartfelt.models.matcher import Both, learn_as, matching_loss, own_projection, right_one
 
 FIXED = (*encoder_matcher.FIXED, "words")
 STARTS_FROM = ("encoder_matcher", *encoder_matcher.STARTS_FROM)
@@ -61,37 +60,24 @@ class LateMatcher(EncoderMatcher):
         self.context_words = own_projection(size, config.words)
         self.reply_words = own_projection(size, config.words)
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        reply_ids: Tensor,
-        reply_mask: Tensor,
-        labels: Tensor | None = None,
-        smoothing: float = 0.0,
-        lesson: Lesson | None = None,
-        **others: Any,
-    ) -> dict[str, Tensor]:
+    def matched(
+        self, ids: Tensor, mask: Tensor, reply_ids: Tensor, reply_mask: Tensor, groups: Tensor | None
+    ) -> tuple[Both, Both, Tensor | None]:
         """As Matcher's; of several processes each compares its own words alone."""
-        context, said = self.read_words(input_ids, attention_mask)
+        context, said = self.read_words(ids, mask)
         reply, answered = self.read_words(reply_ids, reply_mask, of_reply=True)
         contexts, replies = self.place_context(context), self.place_reply(reply)
-        found = {"logits": torch.stack([contexts, replies], 1)}
-        if labels is not None:
-            groups = labels[:, :2]
-            fit = self.scale * contexts @ replies.T + compared(
-                said, attention_mask, answered, reply_mask, self.config.word_scale
-            )
-            right = torch.arange(len(fit), device=fit.device)
-            losses = [right_one(fit, groups, groups, right)]
-            if self.both_ways:
-                losses.append(right_one(fit.T, groups, groups, right))
-            found["loss"] = matching_loss(contexts, replies, groups, self.scale, self.both_ways)
-            found["loss"] = found["loss"] + torch.stack(losses).mean()
-            if self.heads is not None:
-                told = self._told(self.heads, context, reply, labels[:, 2:], smoothing, lesson)
-                found["loss"] = found["loss"] + self.head_weight * told
-        return found
+        if groups is None:
+            return (context, reply), (contexts, replies), None
+        fit = self.scale * contexts @ replies.T + compared(
+            said, mask, answered, reply_mask, self.config.word_scale
+        )
+        right = torch.arange(len(fit), device=fit.device)
+        losses = [right_one(fit, groups, groups, right)]
+        if self.both_ways:
+            losses.append(right_one(fit.T, groups, groups, right))
+        loss = matching_loss(contexts, replies, groups, self.scale, self.both_ways)
+        return (context, reply), (contexts, replies), loss + torch.stack(losses).mean()
 
     def read_words(self, ids: Tensor, mask: Tensor, of_reply: bool = False) -> tuple[Tensor, Tensor]:
         """(batch, tokens) → (batch, size) as read_context or read_reply, and (batch, tokens, words) of length one."""
@@ -155,7 +141,7 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         )
     model = LateMatcher(config)
     model.load_state_dict(plain.state_dict(), strict=False)
-    model.recompute, model.both_ways = settings.recompute, settings.both_ways
+    learn_as(model, settings)
     return model, tokenizer
 
 

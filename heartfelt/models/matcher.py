@@ -25,6 +25,7 @@ from heartfelt.models.heads import UNLABELLED, Heads, Lesson
 CHUNK = 32  # texts that are encoded at once: what is computed of more does not stay in the cache
 
 Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size), or of each token
+Both = tuple[Tensor, Tensor]  # of contexts and of replies
 NO_REPLY = -1  # in place of a reply's number: this row is there for its labels
 
 
@@ -36,6 +37,7 @@ class Matcher(PreTrainedModel):
     head_weight: float = 1.0
     recompute: bool = True  # chunk by chunk for the gradient: slower than keeping it all, in little memory
     both_ways: bool = False  # a reply also learns which context it answers
+    word_dropout: float = 0.0  # of tokens that are left out in training, others each time
     accepts_loss_kwargs = False
 
     def place_context(self, read: Tensor) -> Tensor:
@@ -73,16 +75,30 @@ class Matcher(PreTrainedModel):
         labels: (batch, 2 + heads); the first two number distinct replies and distinct contexts.
         lesson: a teacher's logits for contexts and replies, (batch, 2, all classes).
         """
-        context = self.in_chunks(self.read_context, input_ids, attention_mask)
+        if self.training and self.word_dropout:
+            input_ids, attention_mask = thinned(input_ids, attention_mask, self.word_dropout)
+            reply_ids, reply_mask = thinned(reply_ids, reply_mask, self.word_dropout)
+        groups = None if labels is None else labels[:, :2]
+        read, placed, loss = self.matched(input_ids, attention_mask, reply_ids, reply_mask, groups)
+        found = {"logits": torch.stack(placed, 1)}
+        if labels is not None and loss is not None:
+            if self.heads is not None:
+                told = self._told(self.heads, *read, labels[:, 2:], smoothing, lesson)
+                loss = loss + self.head_weight * told
+            found["loss"] = loss
+        return found
+
+    def matched(
+        self, ids: Tensor, mask: Tensor, reply_ids: Tensor, reply_mask: Tensor, groups: Tensor | None
+    ) -> tuple[Both, Both, Tensor | None]:
+        """What was read of contexts and of replies, where they lie, and the loss where groups (batch, 2) are known."""
+        context = self.in_chunks(self.read_context, ids, mask)
         reply = self.in_chunks(self.read_reply, reply_ids, reply_mask)
         contexts, replies = self.place_context(context), self.place_reply(reply)
-        found = {"logits": torch.stack([contexts, replies], 1)}
-        if labels is not None:
-            found["loss"] = matching_loss(contexts, replies, labels[:, :2], self.scale, self.both_ways)
-            if self.heads is not None:
-                told = self._told(self.heads, context, reply, labels[:, 2:], smoothing, lesson)
-                found["loss"] = found["loss"] + self.head_weight * told
-        return found
+        loss = (
+            None if groups is None else matching_loss(contexts, replies, groups, self.scale, self.both_ways)
+        )
+        return (context, reply), (contexts, replies), loss
 
     def _told(
         self,
@@ -116,6 +132,14 @@ class Matcher(PreTrainedModel):
             found = checkpoint(encode, *part, use_reentrant=False) if again else encode(*part)
             parts.append(F.pad(found, (0, 0, 0, ids.shape[1] - longest)) if found.ndim == 3 else found)
         return torch.cat(parts)[order.argsort()]
+
+
+def thinned(ids: Tensor, mask: Tensor, share: float) -> tuple[Tensor, Tensor]:
+    """(batch, tokens) without a share of each text's tokens, drawn by chance; the first one stays."""
+    stays = (torch.rand(ids.shape, device=ids.device) >= share) & (mask > 0)
+    stays[:, 0] = True
+    order = (~stays).long().argsort(dim=1, stable=True)  # what stays moves to the front, in its order
+    return ids.gather(1, order), stays.gather(1, order).to(mask.dtype)
 
 
 def matching_loss(
@@ -159,7 +183,15 @@ def own_projection(wide: int, size: int) -> nn.Linear:
     return layer
 
 
+def learn_as(model: Matcher, settings: Any) -> None:
+    """What only matters in training, and is no part of the model that is kept."""
+    model.recompute, model.both_ways = settings.recompute, settings.both_ways
+    model.word_dropout = settings.word_dropout
+
+
 def refuse_unreadable(settings: Any) -> None:
+    if not 0 <= settings.word_dropout < 1:
+        raise InvalidValue(f"settings.word_dropout is from 0 up to below 1, not {settings.word_dropout}")
     if settings.window < 1 or min(settings.max_tokens, settings.max_reply_tokens) < 16:
         raise InvalidValue("settings: window is at least 1, max_tokens and max_reply_tokens at least 16")
 

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import InvalidValue
 from heartfelt.models.heads import Classes, Heads, ordered
-from heartfelt.models.matcher import Matcher, refuse_unreadable
+from heartfelt.models.matcher import Matcher, learn_as, refuse_unreadable
 from heartfelt.models.words import word_tokenizer, word_vectors
 
 FIXED = ("size", "layers", "attention_heads", "inner")
@@ -40,6 +40,7 @@ class Settings:
     head_weight: float = 1.0
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
     both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
+    word_dropout: float = 0.0  # of tokens left out in training: quicker, less learned by heart
 
     def __post_init__(self) -> None:
         refuse_unreadable(self)
@@ -136,7 +137,7 @@ def build(
         classes=classes, head_weight=settings.head_weight,
     )  # fmt: skip
     model = TransformerMatcher(config)
-    model.recompute, model.both_ways = settings.recompute, settings.both_ways
+    learn_as(model, settings)
     if settings.vectors:
         with torch.no_grad():
             for place, vector in word_vectors(Path(settings.vectors), tokenizer.get_vocab(), settings.size):

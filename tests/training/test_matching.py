@@ -214,6 +214,39 @@ def test_chunks_give_the_gradient_of_the_whole_batch(
     assert all(torch.equal(a, b) for a, b in zip(cut[1], gradient(5)[1], strict=True))
 
 
+def test_words_are_left_out_in_training_and_only_there(tiny_bert: Path) -> None:
+    import torch
+
+    from heartfelt.errors import InvalidValue
+    from heartfelt.models import encoder_matcher
+    from heartfelt.models.matcher import thinned
+
+    torch.manual_seed(0)
+    ids = torch.arange(1, 2001).reshape(2, 1000)
+    mask = (torch.arange(1000) < torch.tensor([[1000], [400]])).long()
+    fewer, left = thinned(ids, mask, 0.25)
+    assert fewer[:, 0].tolist() == [1, 1001], "what stands first says what a text is"
+    for row, all_of_it in zip(fewer * left, ids * mask, strict=True):
+        stays = row[row > 0].tolist()
+        assert stays == sorted(stays), "the order of words is kept"
+        assert set(stays) <= set(all_of_it.tolist())
+    assert left.sum(1).tolist() == pytest.approx([750, 300], abs=45)
+    assert (left.diff(dim=1) <= 0).all(), "no gaps"
+
+    settings = encoder_matcher.Settings(checkpoint=str(tiny_bert), dropout=0.0, word_dropout=0.5)
+    model, _ = encoder_matcher.build(settings, {}, [])
+    ids = torch.randint(5, 20, (4, 9))
+
+    def vectors() -> torch.Tensor:
+        found: torch.Tensor = model(ids, torch.ones_like(ids), ids, torch.ones_like(ids))["logits"]
+        return found
+
+    assert not torch.allclose(model.train() and vectors(), vectors())
+    assert torch.equal(model.eval() and vectors(), vectors())
+    with pytest.raises(InvalidValue, match="word_dropout"):
+        encoder_matcher.Settings(word_dropout=1.0)
+
+
 def test_two_processes_choose_among_all_replies_of_both(calm_bert: Path, talks: Path, tmp_path: Path) -> None:
     from heartfelt.training import engine
 
@@ -461,7 +494,14 @@ def test_late_interaction_learns_and_reads_a_shortlist_again(
     first = bert(tiny_bert, epochs=1, evaluate_every=3)
     engine.train(first, tmp_path / "first", talks)
     recipe = replace(bert(tiny_bert), model="late_matcher", start=str(tmp_path / "first"))
-    settings = {**recipe.settings, "words": 8, "both_ways": True, "window": 8, "heads": ["emotion"]}
+    settings = {
+        **recipe.settings,
+        "words": 8,
+        "both_ways": True,
+        "window": 8,
+        "heads": ["emotion"],
+        "word_dropout": 0.1,
+    }
     recipe = replace(recipe, settings=settings)
     found = engine.train(recipe, tmp_path / "late", talks)["scores"]["test"]
     assert found["replies"]["p_at_1"][0] > 90
