@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from heartfelt.errors import InvalidValue
 from heartfelt.files import writing
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.retrieval.embedder import MatcherRun, matches
@@ -42,13 +43,20 @@ def train_jury(recipe: Recipe, module: ModuleType, folder: Path, data: Path | No
     found = {}
     for split, pairs in chosen.items():
         with counting(f"The shortlists of {split}") as step:
-            found[split] = Shortlist(pairs, MatcherRun(runs[0]), settings.first, step)
+            found[split] = Shortlist(pairs, MatcherRun(runs[0]), settings.first, step, _within(settings))
+    learned = found["valid"]
+    if not ((learned.columns == 0) & learned.open).any():
+        raise InvalidValue(
+            f"settings.within {settings.within} leaves nothing on valid to learn from: take a larger one"
+        )
     numbers = {
         split: [_kept(run, split, i, reader, shortlist.asked) for i, reader in enumerate(readers)]
         for split, shortlist in found.items()
     }
-    columns = found["valid"].columns
-    weights = weigh(np.concatenate(numbers["valid"], 1).reshape(*columns.shape, -1), columns == 0)
+    read = np.concatenate(numbers["valid"], 1)
+    table = np.zeros((*learned.open.shape, read.shape[1]))
+    table[learned.open] = read
+    weights = weigh(table, (learned.columns == 0) & learned.open, learned.open)
     _write(run, runs, readers, weights)
     scores = {
         split: shortlist.scored((np.concatenate(numbers[split], 1) @ weights).astype(np.float32))
@@ -65,17 +73,19 @@ def train_jury(recipe: Recipe, module: ModuleType, folder: Path, data: Path | No
     return results
 
 
-def weigh(numbers: Array, right: NDArray[np.bool_]) -> Array:
-    """(contexts, replies, numbers), which reply is right → (numbers,) weights: softmax regression.
+def weigh(numbers: Array, right: NDArray[np.bool_], read: NDArray[np.bool_] | None = None) -> Array:
+    """(contexts, replies, numbers), which reply is right, which were read → (numbers,) weights: softmax regression.
 
-    A context whose right reply is not on its shortlist teaches nothing.
+    A context whose right reply was not read teaches nothing.
     """
-    numbers, right = numbers[right.any(1)].astype(np.float64), right[right.any(1)]
-    spread = numbers.std((0, 1)) + 1e-9
-    scaled = numbers / spread
+    known = right.any(1)
+    read = np.ones_like(right) if read is None else read
+    numbers, right, read = numbers[known].astype(np.float64), right[known], read[known]
+    spread = numbers[read].std(0) + 1e-9
+    scaled, unread = numbers / spread, np.where(read, 0.0, -1e9)
 
     def loss(weights: Array) -> tuple[float, Array]:
-        chances = log_softmax(scaled @ weights, axis=1)
+        chances = log_softmax(scaled @ weights + unread, axis=1)
         off = np.exp(chances) - right
         slope = np.einsum("crn,cr->n", scaled, off) / len(scaled)
         return float(-chances[right].mean() + _CALM * weights @ weights), slope + 2 * _CALM * weights
@@ -93,8 +103,13 @@ def score(
     settings: Any = fill(Settings, run.recipe.settings)[0]
     pairs = [pair for pair in task.read(split, data) if pair.reply]
     refuse_too_few(task, split, pairs)
-    shortlist = Shortlist(pairs, MatcherRun(Path(settings.shortlist)), settings.first, step)
+    matcher = MatcherRun(Path(settings.shortlist))
+    shortlist = Shortlist(pairs, matcher, settings.first, step, _within(settings))
     return shortlist.scored(JuryRun(run.folder)(shortlist.asked, step))
+
+
+def _within(settings: Any) -> float:
+    return settings.within or float("inf")
 
 
 def _check(recipe: Recipe, module: ModuleType) -> Any:
@@ -127,7 +142,7 @@ def _kept(run: Run, split: str, number: int, reader: Reader, pairs: Pairs) -> Ar
                 with writing(path, "wb") as file:
                     np.save(file, parts[-1])
             step(f"{min(start + PART, len(pairs)):,} of {len(pairs):,}")
-    return np.concatenate(parts)
+    return np.concatenate(parts) if parts else np.zeros((0, len(reader.names)), np.float32)
 
 
 def _write(run: Run, runs: Sequence[Path], readers: Sequence[Reader], weights: Array) -> None:

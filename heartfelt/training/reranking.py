@@ -130,16 +130,27 @@ def score(
 
 
 class Shortlist:
-    """Of each pair's hundred replies, those that a retrieval run puts first."""
+    """Of each pair's hundred replies, those that a retrieval run puts first.
+
+    within: those alone that come as near to the first one as this; where none does, nothing is left to read.
+    """
 
     def __init__(
-        self, pairs: Sequence[Pair], matcher: MatcherRun, count: int, step: Callable[[str], None]
+        self,
+        pairs: Sequence[Pair],
+        matcher: MatcherRun,
+        count: int,
+        step: Callable[[str], None],
+        within: float = np.inf,
     ) -> None:
         self._pairs = pairs
         self._places, self._found = fits(encoded(matcher, pairs, step))
         # Of equal scores the later ones first: the right reply stands first, and must not gain by it.
         order = np.argsort(-self._found[:, ::-1], axis=1, kind="stable")[:, :count]
         self.columns: Places = self._found.shape[1] - 1 - order  # (pairs, count); 0 is the right reply
+        first = np.take_along_axis(self._found, self.columns, axis=1)
+        near = first >= first[:, :1] - within
+        self.open: NDArray[np.bool_] = near & (near.sum(1, keepdims=True) > 1)  # (pairs, count): to be read
 
     @property
     def asked(self) -> list[tuple[tuple[Turn, ...], str]]:
@@ -147,15 +158,15 @@ class Shortlist:
         return [
             (pair.context, self._pairs[self._places[row, column]].reply)
             for row, pair in enumerate(self._pairs)
-            for column in self.columns[row]
+            for column in self.columns[row][self.open[row]]
         ]
 
     def scored(self, read: Vectors) -> dict[str, Any]:
         """What a second reading of all that is asked comes to, beside the retrieval run alone."""
-        read = read.reshape(self.columns.shape)
         # Above all others, in the order of the second reading.
         new = self._found.astype(np.float64)
-        np.put_along_axis(new, self.columns, self._found.max() + 1 + read - read.min(), axis=1)
+        rows = np.nonzero(self.open)[0]
+        new[rows, self.columns[self.open]] = self._found.max() + 1 + read - read.min(initial=0)
         return {
             "replies": scores_of(self._pairs, self._places, new),
             "shortlist": scores_of(self._pairs, self._places, self._found),

@@ -79,6 +79,51 @@ def test_weights_are_those_of_a_softmax_regression() -> None:
     assert found[2] == pytest.approx(0.0, abs=0.5)  # on a tenth of the scale
 
 
+def test_what_was_not_read_is_no_rival() -> None:
+    """Two replies of three were read, of which the one with the larger number is right three times in four."""
+    from heartfelt.training.jury import weigh
+
+    numbers = np.zeros((400, 3, 1))
+    numbers[:, 0] = 1
+    right = np.zeros((400, 3), bool)
+    right[:300, 0] = right[300:, 1] = True
+    read = np.array([[True, True, False]] * 400)
+    numbers[:, 2] = 99  # of what was not read: never looked at
+    assert weigh(numbers, right, read)[0] == pytest.approx(np.log(3), abs=0.02)
+
+
+def test_only_what_may_still_win_is_read_again() -> None:
+    from heartfelt.training.pairs import Pair
+    from heartfelt.training.reranking import Shortlist
+
+    fit = np.array([[0.5, 0.9, 0.8, 0.1], [0.0, 0.9, 0.3, 0.2], [0.6, 0.2, 0.6, 0.0], [0.1, 0.2, 0.25, 0.3]])
+    pairs = [Pair(str(i), 1, (Turn("speaker", f"c{i}"),), f"r{i}", {}) for i in range(4)]
+
+    class Fixed:
+        def contexts(self, talks: Any) -> np.ndarray:
+            return fit.astype(np.float32)
+
+        def replies(self, texts: Any) -> np.ndarray:
+            return np.eye(4, dtype=np.float32)
+
+    def asked(within: float) -> tuple[Shortlist, list[tuple[str, str]]]:
+        found = Shortlist(pairs, Fixed(), 3, lambda _: None, within)  # type: ignore[arg-type]
+        return found, [(turns[0].text, reply) for turns, reply in found.asked]
+
+    assert len(asked(np.inf)[1]) == 12
+    near, read = asked(0.12)
+    # c1 has a sure first one, which is right; c0's right reply is too far off to be read.
+    assert sorted(read) == [("c0", "r1"), ("c0", "r2"), *(("c2", f"r{i}") for i in (0, 2)),
+                            *(("c3", f"r{i}") for i in (1, 2, 3))]  # fmt: skip
+    assert near.scored(np.zeros(7, np.float32))["shortlist"]["p_at_1"][0] == 62.5  # of two equal ones, half
+    wanted = np.array([float(reply[1] == turn[1]) for turn, reply in read], np.float32)
+    assert near.scored(wanted)["replies"]["p_at_1"][0] == 75
+    assert near.scored(-wanted)["replies"]["p_at_1"][0] == 25, "what is sure stays"
+    nothing, read = asked(1e-9)
+    assert {turn for turn, _ in read} == {"c2"}, "equal ones are read"
+    assert nothing.scored(np.zeros(2, np.float32))["replies"]["items"] == 4
+
+
 def test_a_jury_beats_its_weakest_and_loads_again(
     tiny_bert: Path, talks: Path, speaks: Path, tmp_path: Path
 ) -> None:
