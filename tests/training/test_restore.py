@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heartfelt.errors import InvalidValue
+from heartfelt.errors import BadData, InvalidValue
 from heartfelt.recipe import Recipe
 
 
@@ -47,3 +47,36 @@ def test_an_adapter_of_another_size_is_refused_and_nothing_written(
             adapter, Recipe(task="replies", model="listener_lm", settings=settings | wrong), tmp_path / "run"
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_what_a_retrieval_run_has_learned_is_one_small_file(tiny_bert: Path, tmp_path: Path) -> None:
+    import torch
+
+    from heartfelt.models import encoder_matcher as em
+    from heartfelt.training.matcher_adapter import write_learned
+    from heartfelt.training.restore import restore
+
+    settings = {"checkpoint": str(tiny_bert), "lora_rank": 4, "lora_alpha": 8, "heads": ["emotion"]}
+    model, _ = em.build(em.Settings(**settings), {"emotion": 2}, [])
+    torch.manual_seed(0)
+    for name, parameter in model.named_parameters():
+        assert parameter.requires_grad == (not name.startswith("encoder.") or "lora_" in name)
+        if parameter.requires_grad:
+            torch.nn.init.normal_(parameter)
+    labels = {"emotion": ("sad", "glad")}
+    adapter = write_learned(model, labels, tmp_path / "adapter.safetensors")
+    recipe = Recipe(task="pairs", model="encoder_matcher", settings=settings)
+    run = restore(adapter, recipe, tmp_path / "run")
+    ids = torch.tensor([[2, 7, 9, 3]])
+    vectors = [one.eval().contexts(ids, torch.ones_like(ids)) for one in (model, em.load(run.folder / "model"))]
+    assert torch.allclose(*vectors, atol=0.01) and run.labels == {"emotion": ["sad", "glad"]}
+    for wrong in ({"lora_rank": 2}, {"lora_alpha": 16}):
+        other = Recipe(task="pairs", model="encoder_matcher", settings=settings | wrong)
+        with pytest.raises(InvalidValue, match="adapter"):
+            restore(adapter, other, tmp_path / "other")
+    with pytest.raises(InvalidValue, match="one file that ends in"):
+        write_learned(model, labels, tmp_path / "adapter.gguf")
+    (tmp_path / "broken.safetensors").write_text("no weights")
+    with pytest.raises(BadData, match="cannot be read"):
+        restore(tmp_path / "broken.safetensors", recipe, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
