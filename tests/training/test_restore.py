@@ -68,7 +68,9 @@ def test_what_a_retrieval_run_has_learned_is_one_small_file(tiny_bert: Path, tmp
     recipe = Recipe(task="pairs", model="encoder_matcher", settings=settings)
     run = restore(adapter, recipe, tmp_path / "run")
     ids = torch.tensor([[2, 7, 9, 3]])
-    vectors = [one.eval().contexts(ids, torch.ones_like(ids)) for one in (model, em.load(run.folder / "model"))]
+    vectors = [
+        one.eval().contexts(ids, torch.ones_like(ids)) for one in (model, em.load(run.folder / "model"))
+    ]
     assert torch.allclose(*vectors, atol=0.01) and run.labels == {"emotion": ["sad", "glad"]}
     for wrong in ({"lora_rank": 2}, {"lora_alpha": 16}):
         other = Recipe(task="pairs", model="encoder_matcher", settings=settings | wrong)
