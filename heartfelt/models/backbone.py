@@ -63,6 +63,13 @@ def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
     peft.inject_adapter_in_model(adapters, encoder)
 
 
+def merge_adapters(model: torch.nn.Module) -> None:
+    """Into the weights below, which has less to compute; for reading alone."""
+    for layer in model.modules():
+        if hasattr(layer, "lora_A"):
+            layer.merge()  # type: ignore[operator]
+
+
 def separator(tokenizer: Tokenizer) -> str:
     """What stands between turns: [SEP] or </s> where the checkpoint knows one, a new line elsewhere."""
     return f" {tokenizer.sep_token} " if tokenizer.sep_token else "\n"

@@ -25,7 +25,14 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Dialogue
 from heartfelt.errors import InvalidValue
-from heartfelt.models.backbone import add_adapters, copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.backbone import (
+    add_adapters,
+    copy_weights,
+    empty_encoder,
+    load_encoder,
+    load_tokenizer,
+    merge_adapters,
+)
 from heartfelt.models.precision import precision
 from heartfelt.models.prompt import ANSWERS, END, SPEAKS, plain, prefix
 
@@ -190,9 +197,7 @@ def speaking(model: ListenerLM) -> Any:
     settings = dict(model.config.encoder)
     with torch.device("meta"):
         causal: Any = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
-    adapted: list[Any] = [module for module in model.encoder.modules() if hasattr(module, "lora_A")]
-    for module in adapted:
-        module.merge()
+    merge_adapters(model.encoder)
     setattr(causal, causal.base_model_prefix, model.encoder)
     causal.lm_head = torch.nn.Linear(1, 1, bias=False)
     causal.lm_head.weight = model.encoder.get_input_embeddings().weight  # tied

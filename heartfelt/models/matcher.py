@@ -38,6 +38,7 @@ class Matcher(PreTrainedModel):
     recompute: bool = True  # chunk by chunk for the gradient: slower than keeping it all, in little memory
     both_ways: bool = False  # a reply also learns which context it answers
     word_dropout: float = 0.0  # of tokens that are left out in training, others each time
+    learns_fits: bool = False  # from another retrieval model: its lesson is of vectors, and not of labels
     accepts_loss_kwargs = False
 
     def place_context(self, read: Tensor) -> Tensor:
@@ -73,7 +74,7 @@ class Matcher(PreTrainedModel):
         """Contexts and their replies, (batch, tokens) each → (batch, 2, size) vectors.
 
         labels: (batch, 2 + heads); the first two number distinct replies and distinct contexts.
-        lesson: a teacher's logits for contexts and replies, (batch, 2, all classes).
+        lesson: a teacher's logits for contexts and replies, (batch, 2, all classes); or its vectors, (batch, 2, its size).
         """
         if self.training and self.word_dropout:
             input_ids, attention_mask = thinned(input_ids, attention_mask, self.word_dropout)
@@ -82,6 +83,10 @@ class Matcher(PreTrainedModel):
         read, placed, loss = self.matched(input_ids, attention_mask, reply_ids, reply_mask, groups)
         found = {"logits": torch.stack(placed, 1)}
         if labels is not None and loss is not None:
+            if lesson is not None and self.learns_fits:
+                learned = self.scale * placed[0] @ placed[1].T
+                taught = fits_as_taught(learned, lesson, labels[:, 0] != NO_REPLY, self.both_ways)
+                loss, lesson = (1 - lesson.weight) * loss + lesson.weight * taught, None
             if self.heads is not None:
                 told = self._told(self.heads, *read, labels[:, 2:], smoothing, lesson)
                 loss = loss + self.head_weight * told
@@ -162,6 +167,24 @@ def _one_way(asked: Tensor, answers: Tensor, groups: Tensor, scale: float) -> Te
         everywhere, theirs = torch.cat(all_gather(answers)), torch.cat(all_gather(groups))
     right = torch.arange(len(asked), device=asked.device) + rank * len(asked)
     return right_one(scale * asked @ everywhere.T, groups, theirs, right)
+
+
+def fits_as_taught(scores: Tensor, lesson: Lesson, known: Tensor, both_ways: bool) -> Tensor:
+    """How far a batch's chances (batch, batch) are from a teacher's (Kullback-Leibler), within each process.
+
+    What also fits a context is no wrong reply to a teacher: a student learns more of it than which one was given.
+    known: (batch,) which rows have a reply.
+    """
+    contexts, replies = lesson.logits.float().unbind(1)
+    told = contexts @ replies.T
+    ways = [(scores, told), (scores.T, told.T)] if both_ways else [(scores, told)]
+    losses = []
+    for here, there in ways:
+        ours, theirs = (
+            F.log_softmax(one[:, known][known] / lesson.temperature, dim=-1) for one in (here, there)
+        )
+        losses.append(F.kl_div(ours, theirs, reduction="batchmean", log_target=True))
+    return torch.stack(losses).mean() * lesson.temperature**2
 
 
 def right_one(scores: Tensor, groups: Tensor, theirs: Tensor, right: Tensor) -> Tensor:

@@ -42,6 +42,9 @@ class MatcherRun:
 
     def __init__(self, folder: Path) -> None:
         self.reader = open_reader(folder, MATCHERS, "match replies")
+        from heartfelt.models.backbone import merge_adapters
+
+        merge_adapters(self.reader.model)
         self._folder, self.name = folder, folder.resolve().name
         prepend = self.reader.recipe.prepend
         self._label = prepender(folder / "prepend", prepend.labels) if prepend else None

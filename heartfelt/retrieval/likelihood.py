@@ -26,9 +26,9 @@ class LikelihoodRun:
 
     def __init__(self, folder: Path) -> None:
         self._reader = open_reader(folder, ("listener_lm",), "say how likely a reply is")
-        for layer in self._reader.model.modules():
-            if hasattr(layer, "lora_A"):
-                layer.merge()  # into the weights below: less to compute
+        from heartfelt.models.backbone import merge_adapters
+
+        merge_adapters(self._reader.model)
         self._alone: dict[str, float] = {}
 
     def read(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> NDArray[np.float32]:

@@ -37,6 +37,7 @@ from heartfelt.training.scores import scores as score_labels
 from heartfelt.training.start import start_from, wrong_with_start
 from heartfelt.training.tasks import SPLITS, TASKS, Item, Task
 from heartfelt.training.teacher import teach, wrong_with_teacher
+from heartfelt.training.vector_teacher import teaches_vectors, vector_lessons, wrong_with_vector_teacher
 
 Vectors = NDArray[np.floating[Any]]
 Heads = Mapping[str, tuple[str, ...]]
@@ -67,6 +68,7 @@ def train_matching(
     model, tokenizer = module.build(settings, classes, texts, **given)
     if recipe.start:
         start_from(Run(Path(recipe.start)), model, tokenizer, heads)
+    model.learns_fits = teaches_vectors(recipe.teacher)
     lessons = _lessons(recipe.teacher, heads, splits["train"]) if recipe.teacher else None
     learner = Learner(
         folder, recipe, model, tokenizer, encoder(settings, tokenizer, heads), found_on_valid,
@@ -126,6 +128,8 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     if recipe.teacher:
         asked = {head: task.heads[head] for head in getattr(settings, "heads", ()) if head in task.heads}
         problems += wrong_with_teacher(recipe.teacher, task.name, asked)
+        if teaches_vectors(recipe.teacher):
+            problems += wrong_with_vector_teacher(recipe.teacher)
     second = getattr(settings, "second", "")
     if second and Run(Path(second)).results is None:
         problems.append(f"settings.second: {second} is not a finished run of encoder_classifier")
@@ -143,7 +147,10 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
 
 
 def _lessons(teacher: Teacher, heads: Heads, pairs: Sequence[Pair]) -> Vectors:
-    """(pairs, 2, all classes): what teachers say of contexts and of replies; NaN where there is no reply."""
+    """(pairs, 2, all classes): what teachers say of contexts and of replies; NaN where there is no reply. Of retrieval
+    runs their vectors, (pairs, 2, size)."""
+    if teaches_vectors(teacher):
+        return vector_lessons(teacher, pairs)
     task = Task("pairs", "", dict(heads), lambda split, data: iter(()))
     texts = [tuple(turn.text for turn in pair.context) for pair in pairs]
     contexts = teach(teacher, task, [Item("", 0, text, {}) for text in texts])

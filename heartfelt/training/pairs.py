@@ -57,6 +57,18 @@ def of_both(split: str, data: Path | None) -> Iterator[Pair]:
     yield from _empathetic(split, data, "both" if split == "train" else "listener")
 
 
+def of_both_and_situations(split: str, data: Path | None) -> Iterator[Pair]:
+    """In train also each situation as its teller described it, with the first answer that it got."""
+    yield from of_both(split, data)
+    if split == "train":
+        for dialogue in corpora.load("empathetic_dialogues", split, data=data, faults=Faults()):
+            first = next(iter(examples(dialogue, None)), None)
+            if dialogue.situation and first:
+                labels = {"emotion": dialogue.emotion or ""}
+                told = (Turn(dialogue.speaker, dialogue.situation),)
+                yield Pair(dialogue.id, -first.index, told, first.response.text, labels)
+
+
 def _empathetic(split: str, data: Path | None, sides: Literal["listener", "both"]) -> Iterator[Pair]:
     for dialogue in corpora.load("empathetic_dialogues", split, data=data, faults=Faults()):
         labels = {"emotion": dialogue.emotion or ""}
@@ -148,6 +160,12 @@ PAIRS: dict[str, PairTask] = {
     for task in (
         PairTask("pairs", "which reply a listener gives", of_listeners, "contexts"),
         PairTask("pairs_of_both", "the same, learned from speakers' later turns too", of_both, "contexts"),
+        PairTask(
+            "pairs_of_all",
+            "the same, and from situations with their first answer",
+            of_both_and_situations,
+            "contexts",
+        ),
         PairTask(
             "listening_pairs",
             "which reply a listener gives, and all that the shipped encoder labels",
