@@ -74,7 +74,7 @@ class Matcher(PreTrainedModel):
         """Contexts and their replies, (batch, tokens) each → (batch, 2, size) vectors.
 
         labels: (batch, 2 + heads); the first two number distinct replies and distinct contexts.
-        lesson: a teacher's logits for contexts and replies, (batch, 2, all classes); or its vectors, (batch, 2, its size).
+        lesson: a teacher's logits for contexts and replies, (batch, 2, all classes); or its vectors, (batch, 2, size).
         """
         if self.training and self.word_dropout:
             input_ids, attention_mask = thinned(input_ids, attention_mask, self.word_dropout)
