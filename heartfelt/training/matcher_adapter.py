@@ -3,10 +3,14 @@
 import json
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heartfelt.errors import BadData, InvalidValue
 from heartfelt.models.encoder_matcher import EncoderMatcher, load
 from heartfelt.training.run import Run
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Labels = dict[str, tuple[str, ...]]
 SUFFIX = ".safetensors"
@@ -25,13 +29,21 @@ def write_learned(model: EncoderMatcher, labels: Labels, to: Path) -> Path:
 
     if to.suffix != SUFFIX or to.is_dir():
         raise InvalidValue(f"an adapter of a retrieval run is one file that ends in {SUFFIX}, not {to}")
-    learned = {n: p.detach().half().contiguous() for n, p in model.named_parameters() if p.requires_grad}
+    if not model.config.lora_rank:
+        raise InvalidValue("an adapter is of a run with settings.lora_rank; here all weights have learned")
+    learned = {name: weights.detach().half().contiguous() for name, weights in _learned(model).items()}
     told = {"lora_alpha": str(model.config.lora_alpha), "labels": json.dumps(labels)}
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=f".{to.name}.") as scratch:
         part = Path(scratch) / to.name
         save_file(learned, part, told)
         return part.replace(to)
+
+
+def _learned(model: EncoderMatcher) -> "dict[str, Tensor]":
+    """By name: of a model that was loaded nothing else tells what had been frozen."""
+    frozen = ("encoder.", "reply_encoder.", "second.")
+    return {n: p for n, p in model.named_parameters() if "lora_" in n or not n.startswith(frozen)}
 
 
 def read_labels(path: Path) -> Labels:
@@ -45,7 +57,7 @@ def read_learned(path: Path, model: EncoderMatcher) -> None:
     if _told(path)["lora_alpha"] != str(model.config.lora_alpha):
         raise InvalidValue(f"{path} is not an adapter with settings.lora_alpha {model.config.lora_alpha}")
     found = {name: weights.float() for name, weights in load_file(path).items()}
-    own = {name: weights for name, weights in model.named_parameters() if weights.requires_grad}
+    own = _learned(model)
     wrong = [n for n in {**found, **own} if n not in found or n not in own or found[n].shape != own[n].shape]
     if wrong:
         raise InvalidValue(f"{path} is an adapter of another model, or of other settings: {wrong[0]}")

@@ -64,7 +64,10 @@ def test_what_a_retrieval_run_has_learned_is_one_small_file(tiny_bert: Path, tmp
         if parameter.requires_grad:
             torch.nn.init.normal_(parameter)
     labels = {"emotion": ("sad", "glad")}
-    adapter = write_learned(model, labels, tmp_path / "adapter.safetensors")
+    model.save_pretrained(tmp_path / "model")
+    adapter = write_learned(em.load(tmp_path / "model"), labels, tmp_path / "adapter.safetensors")
+    learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    assert 2 * learned < adapter.stat().st_size < 2 * learned + 8000, "and not what was frozen"
     recipe = Recipe(task="pairs", model="encoder_matcher", settings=settings)
     run = restore(adapter, recipe, tmp_path / "run")
     ids = torch.tensor([[2, 7, 9, 3]])
