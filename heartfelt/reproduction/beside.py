@@ -22,8 +22,14 @@ class Kept:
 
     def figure(self, head: str, metric: str) -> Any:
         """[value, low, high], or over seeds {"mean", "sd", "values"}; None where it was not measured."""
+        return self.scored(head).get(metric)
+
+    def scored(self, head: str) -> Mapping[str, Any]:
+        """Metric → figure. Of a retrieval run "replies" are what it scored on its own task when it was trained."""
         test = self.results.get("scores", {}).get("test", {})
-        return test.get(head, {}).get(metric)
+        own = head == self.recipe.get("task") and head not in test
+        found: Mapping[str, Any] = test.get("replies" if own else head, {})
+        return found
 
 
 def kept(results: Path, paper: str, recipe: Path | None) -> Kept | None:
@@ -46,7 +52,7 @@ def is_missing(row: Row, found: Kept | None) -> bool:
     return (
         found is None
         or any(found.figure(*row.head(column)) is None for column in row.paper)
-        or any(task not in found.results.get("scores", {}).get("test", {}) for task in row.score)
+        or not all(found.scored(task) for task in row.score)
     )
 
 

@@ -59,8 +59,9 @@ def measure(run: Run, row: Row, place: Place, tell: Step = lambda _: None) -> Ma
         found[head] = scores
         run.write(MEASURED, found)
 
+    when_trained = (run.results or {}).get("scores", {}).get("test", {})
     for task in row.score:
-        if task not in found:
+        if task not in found and not (task == recipe.task and "replies" in when_trained):
             tell(f"{run.name}: scoring {task}")
             keep(task, _scored(run, task, place))
     head = answers_from(row.pool, row.reranker)
