@@ -18,7 +18,7 @@ from heartfelt.errors import InvalidValue
 from heartfelt.files import writing
 from heartfelt.recipe import BadRecipe, Recipe, fill
 from heartfelt.retrieval.embedder import MatcherRun, matches
-from heartfelt.retrieval.reranker import WEIGHTS, JuryRun, Pairs, Reader, open_juror
+from heartfelt.retrieval.reranker import WEIGHTS, JuryRun, MatchReader, Pairs, Reader, open_juror
 from heartfelt.terminal import counting
 from heartfelt.training.matching import data_hash, read_pairs, refuse_too_few
 from heartfelt.training.pairs import PAIRS, PairTask
@@ -50,7 +50,12 @@ def train_jury(recipe: Recipe, module: ModuleType, folder: Path, data: Path | No
             f"settings.within {settings.within} leaves nothing on valid to learn from: take a larger one"
         )
     numbers = {
-        split: [_kept(run, split, i, reader, shortlist.asked) for i, reader in enumerate(readers)]
+        split: [
+            shortlist.products
+            if isinstance(reader, MatchReader) and i == 0
+            else _kept(run, split, i, reader, shortlist.asked)
+            for i, reader in enumerate(readers)
+        ]
         for split, shortlist in found.items()
     }
     read = np.concatenate(numbers["valid"], 1)

@@ -161,6 +161,12 @@ class Shortlist:
             for column in self.columns[row][self.open[row]]
         ]
 
+    @property
+    def products(self) -> Vectors:
+        """(asked, 1): what the retrieval run says of them; it need not read them again."""
+        rows = np.nonzero(self.open)[0]
+        return np.asarray(self._found[rows, self.columns[self.open]], np.float32)[:, None]
+
     def scored(self, read: Vectors) -> dict[str, Any]:
         """What a second reading of all that is asked comes to, beside the retrieval run alone."""
         # Above all others, in the order of the second reading.
