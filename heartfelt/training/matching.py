@@ -68,7 +68,7 @@ def train_matching(
     model, tokenizer = module.build(settings, classes, texts, **given)
     if recipe.start:
         start_from(Run(Path(recipe.start)), model, tokenizer, heads)
-    model.learns_fits = teaches_vectors(recipe.teacher)
+    model.learns_fits = teaches_vectors(recipe.teacher, heads)
     lessons = _lessons(recipe.teacher, heads, splits["train"]) if recipe.teacher else None
     learner = Learner(
         folder, recipe, model, tokenizer, encoder(settings, tokenizer, heads), found_on_valid,
@@ -128,7 +128,7 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
     if recipe.teacher:
         asked = {head: task.heads[head] for head in getattr(settings, "heads", ()) if head in task.heads}
         problems += wrong_with_teacher(recipe.teacher, task.name, asked)
-        if teaches_vectors(recipe.teacher):
+        if teaches_vectors(recipe.teacher, asked):
             problems += wrong_with_vector_teacher(recipe.teacher)
     second = getattr(settings, "second", "")
     if second and Run(Path(second)).results is None:
@@ -149,7 +149,7 @@ def _check(recipe: Recipe, module: ModuleType, task: PairTask) -> Any:
 def _lessons(teacher: Teacher, heads: Heads, pairs: Sequence[Pair]) -> Vectors:
     """(pairs, 2, all classes): what teachers say of contexts and of replies; NaN where there is no reply. Of retrieval
     runs their vectors, (pairs, 2, size)."""
-    if teaches_vectors(teacher):
+    if teaches_vectors(teacher, heads):
         return vector_lessons(teacher, pairs)
     task = Task("pairs", "", dict(heads), lambda split, data: iter(()))
     texts = [tuple(turn.text for turn in pair.context) for pair in pairs]

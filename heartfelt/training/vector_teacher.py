@@ -4,7 +4,7 @@ They are kept in the teacher's folder, part by part: a large one takes its time,
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ Vectors = NDArray[np.floating[Any]]
 PART = 1024  # pairs that are encoded between two savings
 
 
-def teaches_vectors(teacher: Teacher | None) -> bool:
-    return teacher is not None and any(matches(Path(folder)) for folder in teacher.runs)
+def teaches_vectors(teacher: Teacher | None, heads: Collection[str]) -> bool:
+    """A student that has heads is taught their labels, by a retrieval run that knows them too."""
+    return teacher is not None and not heads and any(matches(Path(folder)) for folder in teacher.runs)
 
 
 def wrong_with_vector_teacher(teacher: Teacher) -> list[str]:
