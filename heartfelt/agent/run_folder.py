@@ -34,7 +34,7 @@ class RunFolder:
 
     def __init__(self, folder: Path) -> None:
         self._torch = need("torch", "train", "A run folder")
-        transformers = need("transformers", "train", "A run folder")
+        need("transformers", "train", "A run folder")
         if not (folder / "model").is_dir():
             raise MissingData(f"{folder} is not a finished run: heartfelt runs list shows those that are")
         recipe = load_recipe(folder / "recipe.yaml")
@@ -44,9 +44,9 @@ class RunFolder:
         self.name = folder.name
         self._one_at_a_time, self._list = Lock(), Lock()
         self._waiting: list[_Asked] = []
-        self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-            folder / "model", padding_side="left"
-        )
+        from heartfelt.models.backbone import saved_tokenizer
+
+        self._tokenizer: Any = saved_tokenizer(folder / "model", padding_side="left")
         self._model = module.speaking(module.load(folder / "model"))
         self._end = self._tokenizer.convert_tokens_to_ids(END)
 

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+)
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import MissingData, need
@@ -18,6 +25,12 @@ def load_tokenizer(checkpoint: str) -> Tokenizer:
     tokenizer.truncation_side = "left"  # of a long conversation, the end matters most
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def saved_tokenizer(folder: Path, **given: Any) -> Tokenizer:
+    """The tokenizer that lies beside a model of ours. transformers does not know the model's type, and would warn."""
+    tokenizer: Tokenizer = AutoTokenizer.from_pretrained(folder, config=PretrainedConfig(), **given)
     return tokenizer
 
 

@@ -15,12 +15,19 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.errors import InvalidValue, MissingData
 from heartfelt.models import encoder_classifier
-from heartfelt.models.backbone import add_adapters, copy_weights, empty_encoder, load_encoder, load_tokenizer
+from heartfelt.models.backbone import (
+    add_adapters,
+    copy_weights,
+    empty_encoder,
+    load_encoder,
+    load_tokenizer,
+    saved_tokenizer,
+)
 from heartfelt.models.heads import Classes, Heads, ordered
 from heartfelt.models.matcher import Matcher, learn_as, own_projection, refuse_unreadable, unit
 
@@ -182,7 +189,7 @@ def _second(run: str, tokenizer: Tokenizer) -> PreTrainedModel:
     folder = Path(run) / "model"
     if not folder.is_dir():
         raise MissingData(f"settings.second: {run} is not a finished run of encoder_classifier")
-    if AutoTokenizer.from_pretrained(folder).get_vocab() != tokenizer.get_vocab():
+    if saved_tokenizer(folder).get_vocab() != tokenizer.get_vocab():
         raise InvalidValue(f"settings.second: {run} has another vocabulary than settings.checkpoint")
     found: PreTrainedModel = encoder_classifier.load(folder).encoder
     return found

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
+from heartfelt.models.backbone import saved_tokenizer
 from heartfelt.models.segmenting import reopened
 
 READER = "reader"  # the folder, below the writer's files
@@ -43,7 +43,7 @@ def reader_of(tokenizer: Any) -> Any:
 
 def open_tokenizer(folder: Path) -> Any:
     """What a model's folder holds: one tokenizer, or two; with a segmenter before it, if it has one."""
-    writer = AutoTokenizer.from_pretrained(folder)
+    writer = saved_tokenizer(folder)
     if not (folder / READER).is_dir():
         return reopened(writer, folder)
-    return reopened(TwoTokenizers(AutoTokenizer.from_pretrained(folder / READER), writer), folder)
+    return reopened(TwoTokenizers(saved_tokenizer(folder / READER), writer), folder)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoTokenizer
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
 from heartfelt.models import listener_lm
+from heartfelt.models.backbone import saved_tokenizer
 from heartfelt.models.listener_lm import ListenerLM
 from heartfelt.models.prompt import prefix, prompt
 from heartfelt.recipe import fill
@@ -30,7 +30,7 @@ def emotions(
 ) -> NDArray[Any]:
     """(items, names): logarithms of chances."""
     settings, _ = fill(listener_lm.Settings, run.recipe.settings)
-    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
+    tokenizer = saved_tokenizer(run.folder / "model")
     model = listener_lm.load(run.folder / "model").eval()
     starts = [start_of_prefix(item, tokenizer)[-settings.max_tokens :] for item in items]  # type: ignore[union-attr]
     return chances_of(model, starts, spelled(tokenizer, names), step)

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
-from transformers import AutoTokenizer
 
 from heartfelt.agent.encoder import Card, Encoder
 from heartfelt.agent.guard import DOUBTFUL
@@ -15,7 +14,7 @@ from heartfelt.agent.listen import CALM, WINDOW, crisis
 from heartfelt.errors import InvalidValue, need
 from heartfelt.files import sha256, writing
 from heartfelt.models import MATCHERS, module_of
-from heartfelt.models.backbone import separator
+from heartfelt.models.backbone import saved_tokenizer, separator
 from heartfelt.models.encoder_classifier import EncoderClassifier
 from heartfelt.models.encoder_matcher import EncoderMatcher
 from heartfelt.recipe import fill
@@ -44,7 +43,7 @@ def export(run: Run, to: Path, data: Path | None = None, int8: bool = True) -> P
     if recipe.model in MATCHERS and (settings.window != WINDOW or not settings.normal):
         raise InvalidValue(f"{run.folder}: to be exported takes settings.window {WINDOW} and settings.normal")
     model = module.load(run.folder / "model").eval()
-    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
+    tokenizer = saved_tokenizer(run.folder / "model")
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=to) as name:
         scratch = Path(name)

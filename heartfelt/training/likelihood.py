@@ -55,12 +55,9 @@ def score(
     if base:
         model, tokenizer = module.build(replace(settings, lora_rank=0))  # type: ignore[type-var]
     else:
-        from transformers import AutoTokenizer
+        from heartfelt.models.backbone import saved_tokenizer
 
-        model, tokenizer = (
-            module.load(run.folder / "model"),
-            AutoTokenizer.from_pretrained(run.folder / "model"),
-        )
+        model, tokenizer = module.load(run.folder / "model"), saved_tokenizer(run.folder / "model")
     talks = list(TALKS[recipe.task].read(split, data))
     told = foretold([talk.dialogue for talk in talks]) if prefix == PREDICTED else left_open(PREFIXES[prefix])
     encode = encoder(module, settings, tokenizer, told)

@@ -11,14 +11,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import AutoTokenizer, set_seed
 from transformers import PreTrainedTokenizerBase as Tokenizer
+from transformers import set_seed
 from transformers.trainer_utils import EvalPrediction
 
 from heartfelt.errors import InvalidValue
 from heartfelt.evaluation import evaluate
 from heartfelt.evaluation.outputs import Header, Output, Outputs
 from heartfelt.models import MATCHERS, RERANKERS, module_of
+from heartfelt.models.backbone import saved_tokenizer
 from heartfelt.models.heads import UNLABELLED
 from heartfelt.models.matcher import NO_REPLY, encode_context, encode_reply
 from heartfelt.recipe import BadRecipe, Recipe, Teacher, fill
@@ -63,7 +64,7 @@ def train_matching(
         for text in (pair.context[-1].text, pair.reply, pair.context_label, pair.reply_label)
     ]
     own_words = recipe.start and hasattr(module.Settings, "vocabulary")
-    given = {"tokenizer": AutoTokenizer.from_pretrained(Path(recipe.start) / "model")} if own_words else {}
+    given = {"tokenizer": saved_tokenizer(Path(recipe.start) / "model")} if own_words else {}
     classes = {head: len(labels) for head, labels in heads.items()}
     model, tokenizer = module.build(settings, classes, texts, **given)
     if recipe.start:

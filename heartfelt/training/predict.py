@@ -166,11 +166,10 @@ def logits_of(run: Run, items: Sequence[Item], step: Callable[[str], None]) -> A
     if hasattr(module, "fit"):
         fitted = module.load(run.folder / "model")
         return np.asarray(fitted.logits([item.text for item in items]), np.float64)
-    from transformers import AutoTokenizer
-
+    from heartfelt.models.backbone import saved_tokenizer
     from heartfelt.training.gradient import encoder
 
-    tokenizer = AutoTokenizer.from_pretrained(run.folder / "model")
+    tokenizer = saved_tokenizer(run.folder / "model")
     settings, _ = fill(module.Settings, run.recipe.settings)
     model = module.load(run.folder / "model").eval()
     if run.recipe.task in PAIRS:

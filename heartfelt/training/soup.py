@@ -89,15 +89,15 @@ def _refuse_different(first: Run, others: Sequence[Run]) -> None:
 
 
 def _mean_model(runs: Sequence[Run]) -> tuple[Any, Any]:
-    from transformers import AutoTokenizer
+    from heartfelt.models.backbone import saved_tokenizer
 
     first, *others = runs
-    tokenizer = AutoTokenizer.from_pretrained(first.folder / "model")
+    tokenizer = saved_tokenizer(first.folder / "model")
     load = module_of(first.recipe.model).load
     model = load(first.folder / "model")
     weights = model.state_dict()
     for run in others:
-        if AutoTokenizer.from_pretrained(run.folder / "model").get_vocab() != tokenizer.get_vocab():
+        if saved_tokenizer(run.folder / "model").get_vocab() != tokenizer.get_vocab():
             raise InvalidValue(f"{run.folder} has another vocabulary than {first.folder}")
         for name, tensor in load(run.folder / "model").state_dict().items():
             weights[name] = weights[name] + tensor

@@ -47,10 +47,10 @@ def start_from(
     run: Run, model: "PreTrainedModel", tokenizer: "Tokenizer", heads: Mapping[str, Sequence[str]]
 ) -> None:
     """Give a new model a finished run's weights. Heads that the run lacks, or has for other labels, stay as drawn."""
-    from transformers import AutoTokenizer
+    from heartfelt.models.backbone import saved_tokenizer
 
     labels = run.labels if heads and (run.folder / "labels.json").is_file() else {}
-    if AutoTokenizer.from_pretrained(run.folder / "model").get_vocab() != tokenizer.get_vocab():
+    if saved_tokenizer(run.folder / "model").get_vocab() != tokenizer.get_vocab():
         raise BadRecipe(f"start: {run.folder} has another vocabulary than this recipe's checkpoint")
     foreign = tuple(
         f"heads.layers.{head}."

@@ -67,10 +67,16 @@ def test_the_papers_transformer_learns_from_scratch(
     assert results["scores"]["test"]["replies"]["p_at_1"][0] > 80
 
 
-def test_fine_tuning_keeps_the_words_of_what_it_starts_from(talks: Path, tmp_path: Path) -> None:
-    from transformers import AutoTokenizer
+def test_fine_tuning_keeps_the_words_of_what_it_starts_from(
+    talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import configuration_utils
 
+    from heartfelt.models.backbone import saved_tokenizer
     from heartfelt.training import engine
+
+    warned: list[str] = []
+    monkeypatch.setattr(configuration_utils.logger, "warning", warned.append)
 
     path = talks / "reddit"
     path.mkdir()
@@ -84,10 +90,9 @@ def test_fine_tuning_keeps_the_words_of_what_it_starts_from(talks: Path, tmp_pat
     first = Recipe("reddit_pairs", "transformer_matcher", settings, short)
     engine.train(first, tmp_path / "reddit", talks)
     engine.train(replace(first, task="pairs", start=str(tmp_path / "reddit")), tmp_path / "tuned", talks)
-    words = [
-        AutoTokenizer.from_pretrained(tmp_path / name / "model").get_vocab() for name in ("reddit", "tuned")
-    ]
+    words = [saved_tokenizer(tmp_path / name / "model").get_vocab() for name in ("reddit", "tuned")]
     assert words[0] == words[1] and "dog" in words[0] and "game" not in words[0]
+    assert not warned, "of a model whose type transformers does not know"
 
 
 def test_a_finished_run_is_scored_on_another_corpus(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
