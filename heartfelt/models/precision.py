@@ -4,8 +4,9 @@ Never bf16 by default: on some CPUs AMX dies with "Illegal instruction"; on othe
 """
 
 import os
+from contextlib import AbstractContextManager
 
-from heartfelt.errors import UnknownName
+from heartfelt.errors import UnknownName, need
 
 
 def precision() -> str:
@@ -13,3 +14,10 @@ def precision() -> str:
     if asked not in ("fp32", "bf16"):
         raise UnknownName("precision", asked, ("fp32", "bf16"))
     return asked
+
+
+def computing() -> AbstractContextManager[None]:
+    """For reading with a finished model on a CPU: products in what was asked for, weights as they are."""
+    torch = need("torch", "train", "A run folder")
+    found: AbstractContextManager[None] = torch.autocast("cpu", torch.bfloat16, enabled=precision() == "bf16")
+    return found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heartfelt.dialogue import LISTENER, SPEAKER, Dialogue, Turn
 from heartfelt.errors import need
+from heartfelt.models.precision import precision
 from heartfelt.retrieval.reading import open_reader
 
 Pairs = Sequence[tuple[Sequence[Turn], str]]
@@ -28,7 +29,12 @@ class LikelihoodRun:
         self._reader = open_reader(folder, ("listener_lm",), "say how likely a reply is")
         from heartfelt.models.backbone import merge_adapters
 
-        merge_adapters(self._reader.model)
+        encoder = self._reader.model.encoder
+        merge_adapters(encoder)
+        # Words are weighed in fp32 all the same: of a sum over a reply's tokens rounded ones would take a fifth of a nat.
+        self._vocabulary = encoder.get_input_embeddings().weight.detach().clone()
+        if precision() == "bf16":
+            encoder.bfloat16()
         self._alone: dict[str, float] = {}
 
     def read(self, pairs: Pairs, step: Callable[[str], None] = lambda _: None) -> NDArray[np.float32]:
@@ -67,9 +73,9 @@ class LikelihoodRun:
             rest = model.encoder(input_ids=ids[:, :-1], past_key_values=kept).last_hidden_state
             first = read.last_hidden_state[:, -1:].expand(len(after), -1, -1)
             states = torch.cat([first, rest], 1)
-            logits = torch.nn.functional.linear(states[counts], model.encoder.get_input_embeddings().weight)
+            logits = torch.nn.functional.linear(states[counts].float(), self._vocabulary)
             nats = torch.zeros(counts.shape)
-            nats[counts] = -torch.nn.functional.cross_entropy(logits.float(), ids[counts], reduction="none")
+            nats[counts] = -torch.nn.functional.cross_entropy(logits, ids[counts], reduction="none")
         return nats.sum(1).tolist(), [len(row) for row in after]
 
 

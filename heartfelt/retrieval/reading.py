@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from heartfelt.errors import BadData, HeartfeltError, InvalidValue, MissingData, need
 from heartfelt.models import module_of
+from heartfelt.models.precision import computing
 from heartfelt.recipe import Recipe, fill
 from heartfelt.recipe import load as load_recipe
 
@@ -67,8 +68,8 @@ def in_batches(
         for row, i in enumerate(chosen):
             batch[row, : len(ids[i])] = torch.tensor(ids[i])
         lengths = torch.tensor([[len(ids[i])] for i in chosen])
-        with torch.no_grad():
-            rows = encode(batch, (torch.arange(longest) < lengths).long()).numpy()
+        with torch.no_grad(), computing():
+            rows = encode(batch, (torch.arange(longest) < lengths).long()).float().numpy()
         for i, row in zip(chosen, rows, strict=True):
             found[i] = row
         step(f"{start + len(chosen):,} of {len(order):,}")
