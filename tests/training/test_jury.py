@@ -62,6 +62,23 @@ def test_a_language_model_reads_side_by_side_as_it_does_one_by_one(speaks: Path)
     assert np.allclose(again[[0, 2]], found[[2, 0]], rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:TF32")  # told of whenever oneDNN's flags are touched
+def test_half_the_bits_read_nearly_the_same(speaks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without oneDNN, whose bf16 products die on some processors."""
+    import torch
+
+    from heartfelt.retrieval.likelihood import LikelihoodRun
+
+    said = (Turn("speaker", "i am so sad today"),)
+    pairs = [(said, reply) for reply in ("what did you say ?", "so", "you won the game")]
+    whole = LikelihoodRun(speaks).read(pairs)
+    monkeypatch.setenv("HEARTFELT_PRECISION", "bf16")
+    with torch.backends.mkldnn.flags(enabled=False):  # type: ignore[no-untyped-call]
+        half = LikelihoodRun(speaks).read(pairs)
+    assert not np.array_equal(whole, half)
+    assert half == pytest.approx(whole, rel=0.05)
+
+
 def test_weights_are_those_of_a_softmax_regression() -> None:
     from heartfelt.training.jury import weigh
 
