@@ -70,10 +70,20 @@ def copy_weights(pretrained: PreTrainedModel, encoder: PreTrainedModel) -> None:
 
 
 def add_adapters(encoder: PreTrainedModel, rank: int, alpha: int) -> None:
-    """LoRA (Hu et al. 2021) on every linear layer."""
+    """LoRA (Hu et al. 2021) on every linear layer, which learn in the encoder's place."""
     peft = need("peft", "train", "LoRA")
     adapters = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules="all-linear")
     peft.inject_adapter_in_model(adapters, encoder)
+    for name, parameter in encoder.named_parameters():
+        parameter.requires_grad_("lora_" in name)
+
+
+def set_dropout(config: PretrainedConfig, share: float | None) -> None:
+    """Inside the encoder, whatever its kind calls it; as the checkpoint has it where None."""
+    if share is not None:
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "dropout"):
+            if hasattr(config, name):
+                setattr(config, name, share)
 
 
 def merge_adapters(model: torch.nn.Module) -> None:

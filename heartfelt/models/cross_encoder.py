@@ -19,8 +19,18 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Turn
 from heartfelt.errors import InvalidValue
-from heartfelt.models.backbone import copy_weights, empty_encoder, load_encoder, load_tokenizer, separator
+from heartfelt.models.backbone import (
+    add_adapters,
+    copy_weights,
+    empty_encoder,
+    load_encoder,
+    load_tokenizer,
+    separator,
+    set_dropout,
+)
+from heartfelt.models.chunks import in_chunks
 
+FIXED = ("lora_rank", "lora_alpha")
 STARTS_FROM = ("encoder_classifier", "encoder_matcher", "late_matcher")  # whose encoder it takes over
 
 
@@ -33,6 +43,9 @@ class Settings:
     rivals: int = 7  # other replies that the right one is told from
     shortlist: str = ""  # a retrieval run: rivals are of its first ones; random where left out
     among: int = 50  # so many of its first ones
+    lora_rank: int = 0  # of adapters, which learn in the encoder's place; 0: all weights learn
+    lora_alpha: int = 32
+    dropout: float | None = None  # inside the encoder; as the checkpoint has it where left out
 
     def __post_init__(self) -> None:
         if not (1 <= self.rivals <= self.among and self.window >= 1):
@@ -44,9 +57,15 @@ class Settings:
 class CrossEncoderConfig(PretrainedConfig):
     model_type = "heartfelt_cross_encoder"
 
-    def __init__(self, encoder: dict[str, Any] | None = None, **others: Any) -> None:
+    def __init__(
+        self,
+        encoder: dict[str, Any] | None = None,  # its own config
+        lora_rank: int = 0,
+        lora_alpha: int = 32,
+        **others: Any,
+    ) -> None:
         super().__init__(**others)
-        self.encoder = encoder  # its own config
+        self.encoder, self.lora_rank, self.lora_alpha = encoder, lora_rank, lora_alpha
 
 
 class CrossEncoder(PreTrainedModel):
@@ -59,9 +78,15 @@ class CrossEncoder(PreTrainedModel):
     def __init__(self, config: CrossEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = empty_encoder(config.encoder)
+        if config.lora_rank:
+            self.adapt(config.lora_rank, config.lora_alpha)
         self.dropout = nn.Dropout(0.1)
         self.fit = nn.Linear(self.encoder.config.hidden_size, 1)
         self.post_init()
+
+    def adapt(self, rank: int, alpha: int) -> None:
+        self.config.lora_rank, self.config.lora_alpha = rank, alpha
+        add_adapters(self.encoder, rank, alpha)
 
     def scores(self, ids: Tensor, mask: Tensor) -> Tensor:
         """(pairs, tokens) → (pairs,)"""
@@ -77,7 +102,7 @@ class CrossEncoder(PreTrainedModel):
 
         labels: (batch, choices), 1 where a choice counts: a rival that equals the right reply does not.
         """
-        found = self.scores(input_ids, attention_mask)
+        found = in_chunks(self.scores, input_ids, attention_mask)
         if labels is None:
             return {"logits": found}
         scores = found.reshape(labels.shape).masked_fill(labels == 0, float("-inf"))
@@ -87,8 +112,11 @@ class CrossEncoder(PreTrainedModel):
 
 def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tuple[CrossEncoder, Tokenizer]:
     pretrained = load_encoder(settings.checkpoint)
+    set_dropout(pretrained.config, settings.dropout)
     model = CrossEncoder(CrossEncoderConfig(encoder=pretrained.config.to_dict()))
     copy_weights(pretrained, model.encoder)
+    if settings.lora_rank:
+        model.adapt(settings.lora_rank, settings.lora_alpha)
     return model, load_tokenizer(settings.checkpoint)
 
 

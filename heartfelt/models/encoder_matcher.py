@@ -27,6 +27,7 @@ from heartfelt.models.backbone import (
     load_encoder,
     load_tokenizer,
     saved_tokenizer,
+    set_dropout,
 )
 from heartfelt.models.heads import Classes, Heads, ordered
 from heartfelt.models.matcher import Matcher, learn_as, own_projection, refuse_unreadable, unit
@@ -126,8 +127,6 @@ class EncoderMatcher(Matcher):
         self.config.lora_rank, self.config.lora_alpha = rank, alpha
         for encoder in filter(None, (self.encoder, self.reply_encoder)):
             add_adapters(encoder, rank, alpha)
-            for name, parameter in encoder.named_parameters():
-                parameter.requires_grad_("lora_" in name)
 
     def read_context(self, ids: Tensor, mask: Tensor) -> Tensor:
         return self._pooled(self.encoder, ids, mask)
@@ -163,10 +162,7 @@ def pooled(states: Tensor, mask: Tensor, how: Pooling) -> Tensor:
 def build(settings: Settings, classes: dict[str, int], texts: list[str]) -> tuple[EncoderMatcher, Tokenizer]:
     """The model with its pretrained encoder; its vocabulary is the checkpoint's, not the texts'."""
     pretrained, tokenizer = load_encoder(settings.checkpoint), load_tokenizer(settings.checkpoint)
-    if settings.dropout is not None:
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout", "dropout"):
-            if hasattr(pretrained.config, name):
-                setattr(pretrained.config, name, settings.dropout)
+    set_dropout(pretrained.config, settings.dropout)
     second = _second(settings.second, tokenizer) if settings.second else None
     config = EncoderMatcherConfig(
         encoder=pretrained.config.to_dict(), second=second.config.to_dict() if second else None,

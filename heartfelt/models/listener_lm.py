@@ -129,8 +129,6 @@ def build(settings: Settings) -> tuple[ListenerLM, Tokenizer]:
     if settings.lora_rank:
         model.config.lora_rank = settings.lora_rank
         add_adapters(model.encoder, settings.lora_rank, settings.lora_alpha)
-        for name, parameter in model.named_parameters():
-            parameter.requires_grad_("lora_" in name)
     return model, load_tokenizer(settings.checkpoint)
 
 

@@ -1,11 +1,10 @@
 """What all retrieval models do: a context and a reply become vectors, and their product says how well they match.
 
 A batch's other replies are what the right one is told from (rashkin2019), so batches are large; they are encoded in
-chunks, and what the encoder computed on the way is computed again for the gradient, chunk by chunk: a batch of 512
-takes the memory of one of 64 (gradient caching, Gao et al. 2021).
+chunks (heartfelt/models/chunks.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,19 +12,15 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_gather
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from heartfelt.dialogue import Turn
 from heartfelt.errors import InvalidValue
 from heartfelt.models.backbone import separator
+from heartfelt.models.chunks import Encoder, in_chunks
 from heartfelt.models.heads import UNLABELLED, Heads, Lesson
 
-CHUNK = 32  # texts that are encoded at once: what is computed of more does not stay in the cache
-
-Encoder = Callable[[Tensor, Tensor], Tensor]  # (texts, tokens) ids and mask → (texts, size), or of each token
 Both = tuple[Tensor, Tensor]  # of contexts and of replies
 NO_REPLY = -1  # in place of a reply's number: this row is there for its labels
 
@@ -127,30 +122,7 @@ class Matcher(PreTrainedModel):
         )
 
     def in_chunks(self, encode: Encoder, ids: Tensor, mask: Tensor) -> Tensor:
-        """Texts of like length together, so that little is padding; (texts, …), or (texts, tokens, …) as ids are."""
-        lengths = mask.sum(1)
-        order = lengths.argsort(descending=True, stable=True)
-        parts = []
-        learns = torch.is_grad_enabled()
-        again = self.recompute and learns and len(ids) > CHUNK
-        if learns and ids.device.type == "cpu":
-            encode = attending_plainly(encode)
-        for rows in order.split(CHUNK):
-            longest = int(lengths[rows[0]])
-            part = ids[rows, :longest], mask[rows, :longest]
-            found = checkpoint(encode, *part, use_reentrant=False) if again else encode(*part)
-            parts.append(F.pad(found, (0, 0, 0, ids.shape[1] - longest)) if found.ndim == 3 else found)
-        return torch.cat(parts)[order.argsort()]
-
-
-def attending_plainly(encode: Encoder) -> Encoder:
-    """Without fused attention, whose gradient for short texts takes a quarter of a whole step on a CPU."""
-
-    def plainly(ids: Tensor, mask: Tensor) -> Tensor:
-        with sdpa_kernel(SDPBackend.MATH):
-            return encode(ids, mask)
-
-    return plainly
+        return in_chunks(encode, ids, mask, self.recompute)
 
 
 def thinned(ids: Tensor, mask: Tensor, share: float) -> tuple[Tensor, Tensor]:

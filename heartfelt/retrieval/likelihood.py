@@ -31,7 +31,7 @@ class LikelihoodRun:
 
         encoder = self._reader.model.encoder
         merge_adapters(encoder)
-        # Words are weighed in fp32 all the same: of a sum over a reply's tokens rounded ones would take a fifth of a nat.
+        # Words are weighed in fp32 all the same: rounded, the sum over a reply would be a fifth of a nat off.
         self._vocabulary = encoder.get_input_embeddings().weight.detach().clone()
         if precision() == "bf16":
             encoder.bfloat16()

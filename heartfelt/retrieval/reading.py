@@ -13,7 +13,7 @@ from heartfelt.models.precision import computing
 from heartfelt.recipe import Recipe, fill
 from heartfelt.recipe import load as load_recipe
 
-BATCH = 64
+BATCH = 32  # texts at once: of more, what is computed does not stay in the cache
 
 
 class Reader(NamedTuple):

@@ -52,6 +52,9 @@ class CrossRun:
 
     def __init__(self, folder: Path) -> None:
         self._reader = open_reader(folder, ("cross_encoder",), "re-rank")
+        from heartfelt.models.backbone import merge_adapters
+
+        merge_adapters(self._reader.model)
         self.name = folder.resolve().name
 
     def __call__(self, pairs: Pairs, step: Step = lambda _: None) -> Vectors:

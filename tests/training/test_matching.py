@@ -194,7 +194,7 @@ def test_chunks_give_the_gradient_of_the_whole_batch(
 ) -> None:
     import torch
 
-    from heartfelt.models import encoder_matcher, matcher
+    from heartfelt.models import chunks, encoder_matcher
 
     model, _ = encoder_matcher.build(encoder_matcher.Settings(checkpoint=str(tiny_bert)), {}, [])
     model.eval()  # no dropout
@@ -205,7 +205,7 @@ def test_chunks_give_the_gradient_of_the_whole_batch(
     labels = torch.arange(24).reshape(12, 2)
 
     def gradient(chunk: int) -> tuple[float, list[torch.Tensor]]:
-        monkeypatch.setattr(matcher, "CHUNK", chunk)
+        monkeypatch.setattr(chunks, "CHUNK", chunk)
         model.zero_grad()
         loss = model(ids, mask, ids.flip(0), mask.flip(0), labels)["loss"]
         loss.backward()
@@ -343,6 +343,35 @@ def test_a_reranker_reads_a_shortlist_again(
     assert fits.shape == (5,) and len(set(fits.tolist())) == 5
     with pytest.raises(BadRecipe, match=r"settings\.shortlist is the folder of a retrieval run"):
         engine.train(replace(recipe, settings={}), tmp_path / "none", talks)
+
+
+def test_a_reranker_goes_on_from_a_retrieval_runs_adapters(
+    tiny_bert: Path, talks: Path, tmp_path: Path
+) -> None:
+    import torch
+
+    from heartfelt.models import cross_encoder, encoder_matcher
+    from heartfelt.training import engine
+
+    adapters = {"lora_rank": 4, "lora_alpha": 8}
+    finds = bert(tiny_bert, epochs=2)
+    finds = replace(finds, settings={**finds.settings, **adapters})
+    engine.train(finds, tmp_path / "first", talks)
+    settings = {
+        "checkpoint": str(tiny_bert), "max_tokens": 48, "max_reply_tokens": 16, "rivals": 4, "dropout": 0.0,
+        "shortlist": str(tmp_path / "first"), **adapters,
+    }  # fmt: skip
+    training = Training(max_steps=2, batch_size=20, evaluate_every=2, metric="p_at_1")
+    recipe = Recipe("pairs", "cross_encoder", settings, training, start=str(tmp_path / "first"))
+    engine.train(recipe, tmp_path / "cross", talks)
+    before = encoder_matcher.load(tmp_path / "first" / "model").encoder.state_dict()
+    after = cross_encoder.load(tmp_path / "cross" / "model").encoder.state_dict()
+    assert before.keys() == after.keys()
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved and all("lora_" in name for name in moved), "adapters alone learn"
+    assert all(torch.allclose(before[name], after[name], atol=0.01) for name in moved), "from where they were"
+    with pytest.raises(BadRecipe, match=r"settings\.lora_rank 4, and this recipe 0"):
+        engine.train(replace(recipe, settings={**settings, "lora_rank": 0}), tmp_path / "none", talks)
 
 
 def test_an_encoder_of_emotions_reads_along(tiny_bert: Path, talks: Path, tmp_path: Path) -> None:
