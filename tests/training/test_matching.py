@@ -331,13 +331,13 @@ def test_a_reranker_reads_a_shortlist_again(
         "max_reply_tokens": 16,
         "shortlist": str(tmp_path / "first"),
         "rivals": 4,
+        "dropout": 0.0,
     }
-    training = Training(epochs=60, batch_size=20, learning_rate=3e-3, evaluate_every=60, metric="p_at_1")
+    training = Training(epochs=160, batch_size=20, learning_rate=3e-3, evaluate_every=160, metric="p_at_1")
     recipe = Recipe("pairs", "cross_encoder", settings, training, start=str(tmp_path / "first"))
     found = engine.train(recipe, tmp_path / "cross", talks)["scores"]["test"]
-    assert found["replies"]["p_at_1"][0] > 50, (
-        "by chance it would be 25"
-    )  # 60 on one processor, more on others
+    # Four seeds came to 65, 75, 80 and 100.
+    assert found["replies"]["p_at_1"][0] > 50, "by chance it would be 25"
     assert score(Run(tmp_path / "cross"), PAIRS["pairs"], "test", talks, lambda _: None) == found
     fits = CrossRun(tmp_path / "cross")([([Turn("speaker", "my cat")], text) for text in ANSWERS.values()])
     assert fits.shape == (5,) and len(set(fits.tolist())) == 5
