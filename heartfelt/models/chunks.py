@@ -35,7 +35,7 @@ def in_chunks(encode: Encoder, ids: Tensor, mask: Tensor, recompute: bool = Fals
 
 
 def attending_plainly(encode: Encoder) -> Encoder:
-    """Without fused attention, whose gradient for short texts takes a quarter of a whole step on a CPU."""
+    """Without fused attention, whose gradient is slow for short texts on some CPUs (on others it is no matter)."""
 
     def plainly(ids: Tensor, mask: Tensor) -> Tensor:
         with sdpa_kernel(SDPBackend.MATH):

@@ -14,7 +14,7 @@ from heartfelt.agent.encoder import Encoder, read_card
 from heartfelt.errors import BadData, InvalidValue, MissingData, UnknownName
 from heartfelt.labels import EMOTIONS, GROUPS
 from heartfelt.models import MODELS, module_of
-from heartfelt.models.precision import precision
+from heartfelt.models.precision import computing
 from heartfelt.recipe import fill
 from heartfelt.training.balance import best_balance
 from heartfelt.training.pairs import PAIRS
@@ -194,7 +194,7 @@ def in_batches(
     for start in range(0, len(order), BATCH):
         chosen = order[start : start + BATCH]
         batch = padded([examples[i] for i in chosen], pad_id)
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=precision() == "bf16"):
+        with torch.no_grad(), computing():
             rows = model(**{name: batch[name] for name in batch if name != "labels"})["logits"]
         for i, row in zip(chosen, rows.double().numpy(), strict=True):
             found[i] = row
